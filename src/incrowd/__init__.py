@@ -1,0 +1,95 @@
+"""Publish tables and models that stay useful for classification, with every person hidden in a crowd of at least k."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from incrowd.version import __version__
+
+if TYPE_CHECKING:
+    from incrowd.errors import (
+        HierarchyError,
+        IncompatibleError,
+        IncrowdError,
+        InfeasibleError,
+        InputError,
+        MissingDependencyError,
+        ParameterError,
+        SchemaError,
+        VerificationError,
+    )
+    from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
+    from incrowd.io import read, write
+    from incrowd.publish import Mondrian, methods, publish
+    from incrowd.release import Release
+    from incrowd.schema import Schema
+    from incrowd.verify import Verdict, verify
+
+# Heavy libraries load when a name is first used, so that `import incrowd` and `incrowd --help` are quick.
+_HOME = {
+    "incrowd.errors": (
+        "HierarchyError",
+        "IncompatibleError",
+        "IncrowdError",
+        "InfeasibleError",
+        "InputError",
+        "MissingDependencyError",
+        "ParameterError",
+        "SchemaError",
+        "VerificationError",
+    ),
+    "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
+    "incrowd.io": ("read", "write"),
+    "incrowd.publish": ("Mondrian", "methods"),
+    "incrowd.release": ("Release",),
+    "incrowd.schema": ("Schema",),
+    "incrowd.verify": ("Verdict",),
+}
+_HOME_OF = {name: home for home, names in _HOME.items() for name in names}
+_VERBS = ("publish", "verify")  # packages that can be called: importing one binds it to this name
+
+__all__ = [
+    "HierarchyError",
+    "IncompatibleError",
+    "IncrowdError",
+    "InfeasibleError",
+    "InputError",
+    "Intervals",
+    "MissingDependencyError",
+    "Mondrian",
+    "ParameterError",
+    "Release",
+    "Schema",
+    "SchemaError",
+    "Taxonomy",
+    "Verdict",
+    "VerificationError",
+    "__version__",
+    "balanced",
+    "bins",
+    "dates",
+    "frequency",
+    "mdl",
+    "methods",
+    "prefixes",
+    "publish",
+    "read",
+    "verify",
+    "write",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _VERBS:
+        return import_module(f"incrowd.{name}")
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
+    fact = f"module 'incrowd' has no attribute {name!r}"
+    raise AttributeError(fact)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})

@@ -1,0 +1,251 @@
+"""The commands. Heavy libraries load inside them, so that --help is quick."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incrowd.cli.show import Screen
+from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, VerificationError
+from incrowd.version import __version__
+
+DONE, BAD_INPUT, NOT_MET, STOPPED = 0, 2, 3, 130
+
+app = typer.Typer(
+    name="incrowd",
+    help="Publish tables in which every person is hidden in a crowd of at least k, and check that they are.",
+    epilog="Exit codes: 0 done, 2 bad input, 3 privacy not met.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Data = Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, Excel file, or a database URL with --query.")]
+Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a database URL.")]
+Tokens = Annotated[
+    list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+LKinds = "frequency, distinct, entropy or recursive."
+
+
+def main() -> None:
+    """Run the command line: every error that incrowd raises becomes a message and an exit code."""
+    try:
+        app(standalone_mode=False)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except (InfeasibleError, VerificationError) as error:
+        _complain(error, NOT_MET)
+    except IncrowdError as error:
+        _complain(error, BAD_INPUT)
+    except KeyboardInterrupt:
+        print("\nStopped. Nothing was written.", file=sys.stderr)  # noqa: T201
+        sys.exit(STOPPED)
+    except Exception as error:
+        show = getattr(error, "show", None)  # usage errors of the parser know how to present themselves
+        if show is None:
+            if type(error).__name__ == "Abort":
+                sys.exit(STOPPED)
+            raise
+        show()
+        sys.exit(BAD_INPUT)
+
+
+def _complain(error: IncrowdError, code: int) -> None:
+    if "--json" in sys.argv:
+        found = {"error": type(error).__name__, "fact": error.fact, "hint": error.hint}
+        found |= {name: getattr(error, name) for name in ("best", "violations") if hasattr(error, name)}
+        print(json.dumps(found, ensure_ascii=False))  # noqa: T201
+    else:
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(__version__)  # noqa: T201
+        raise typer.Exit
+
+
+@app.command()
+def init(
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
+    sensitive: Annotated[str | None, typer.Option(help="The column to protect; guessed if not given.")] = None,
+    missing_token: Tokens = None,
+    query: Query = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
+    from incrowd import io
+    from incrowd.schema import Schema
+
+    screen = Screen(quiet=quiet or as_json)
+    _refuse_existing(output)
+    with screen.progress() as progress:
+        frame = io.read(data, query=query, missing_tokens=missing_token or (), progress=progress)
+    schema = Schema.propose(frame, sensitive=sensitive, missing_tokens=missing_token or ())
+    schema.to_toml(output)
+    columns = [
+        {"column": a.name, "role": a.role.value, "hierarchy": _kind(a), "why": a.why}
+        for a in schema.attributes.values()
+    ]
+    if as_json:
+        print(json.dumps({"schema": str(output), "columns": columns}, ensure_ascii=False))  # noqa: T201
+    else:
+        screen.table(f"{frame.height} rows", columns)
+        screen.say(f"Wrote {output}. Review the roles, then: incrowd publish {data} -s {output} -k 10 -o release/")
+
+
+@app.command()
+def publish(
+    data: Data,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file made by init.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write; must not exist.")],
+    k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")],
+    method: Annotated[str, typer.Option("--method", "-m", help="See: incrowd methods.")] = "mondrian",
+    l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
+    l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
+    t: Annotated[float | None, typer.Option("-t", help="Closeness to the table's distribution, 0 to 1.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
+    ] = None,
+    query: Query = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Publish a table as a verified release folder."""
+    from incrowd import io
+    from incrowd.publish import make
+    from incrowd.schema import Schema
+
+    screen = Screen(quiet=quiet or as_json)
+    for folder in (output, output.with_name(output.name + ".private")):
+        _refuse_existing(folder)
+    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    parameters |= _options(option or [])
+    publisher = make(method, **parameters)
+    roles = Schema.from_toml(schema)
+    with screen.progress() as progress:
+        frame = io.read(data, query=query, types=roles.types, missing_tokens=roles.missing_tokens, progress=progress)
+        release = publisher.publish(frame, roles, seed=seed, progress=progress)
+        progress("writing", 0, 1)
+        release.save(output)
+        progress("writing", 1, 1)
+    summary = {
+        "release": str(output),
+        "private": str(output.with_name(output.name + ".private")),
+        "method": release.manifest["method"]["name"],
+        "guarantees": release.manifest["guarantees"],
+        "rows": release.manifest["rows"],
+        "loss": {"lm": round(release.loss("lm"), 4)},
+    }
+    if as_json:
+        print(json.dumps(summary, ensure_ascii=False))  # noqa: T201
+    else:
+        screen.release(release, summary)
+
+
+@app.command()
+def verify(
+    release: Annotated[str, typer.Argument(help="A release folder, or somebody else's table with --quasi.")],
+    original: Annotated[str | None, typer.Option(help="The table it was made from, to check everything.")] = None,
+    quasi: Annotated[
+        str | None, typer.Option(help="For a table of other origin: its quasi-identifiers, comma separated.")
+    ] = None,
+    sensitive: Annotated[str | None, typer.Option(help="For a table of other origin: its sensitive column.")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="The k that a table of other origin should keep.")] = None,
+    l: Annotated[float | None, typer.Option("-l", help="The l that it should keep.")] = None,
+    l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
+    t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
+    query: Query = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check that a release keeps its promises; exit code 3 if it does not."""
+    from incrowd import io
+    from incrowd.verify import verify as check
+    from incrowd.verify import verify_table
+
+    screen = Screen(quiet=quiet or as_json)
+    with screen.progress() as progress:
+        if quasi is None:
+            if any(x is not None for x in (sensitive, k, l, t, alpha)):
+                fact = "--sensitive, -k, -l, -t and --alpha are for tables of other origin"
+                raise ParameterError(fact, "name its quasi-identifiers too: --quasi a,b,c")
+            source = None if original is None else io.read(original, query=query, progress=progress, types={})
+            verdict = check(Path(release), source)
+        else:
+            frame = io.read(release, query=query, progress=progress)
+            names = [name.strip() for name in quasi.split(",")]
+            verdict = verify_table(frame, quasi=names, sensitive=sensitive, k=k, l=l, l_kind=l_kind, t=t, alpha=alpha)
+    if as_json:
+        print(json.dumps(verdict.to_dict(), ensure_ascii=False))  # noqa: T201
+    else:
+        screen.verdict(verdict)
+    if not verdict.ok:
+        raise typer.Exit(NOT_MET)
+
+
+@app.command()
+def methods(as_json: Json = False) -> None:
+    """List the methods: paper, promise, recoding, cost."""
+    from incrowd.publish import methods as known
+
+    if as_json:
+        print(json.dumps(known(), ensure_ascii=False))  # noqa: T201
+    else:
+        Screen(quiet=False).table("methods", known())
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to work in.")] = Path("incrowd-demo"),
+    k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")] = 50,
+) -> None:
+    """Tell the whole story on real census data, in under a minute."""
+    from incrowd.cli.demo import tell
+
+    tell(Screen(quiet=False), output, k)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        fact = f"{path} exists already"
+        raise ParameterError(fact, "choose another name, or remove it first")
+
+
+def _options(options: list[str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs: JSON where it is JSON, else text."""
+    read: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            fact = f"--set got {option!r}"
+            raise ParameterError(fact, "write --set NAME=VALUE, for example --set recoding=single")
+        try:
+            read[name.strip()] = json.loads(value)
+        except ValueError:
+            read[name.strip()] = value
+    return read
+
+
+def _kind(attribute: Any) -> str:  # noqa: ANN401
+    if attribute.role.value != "quasi":
+        return ""
+    return "suppress" if attribute.hierarchy is None else str(attribute.hierarchy.to_dict()["kind"])

@@ -1,0 +1,107 @@
+"""The whole story on real data: from a table of people to a checked release, and what it is still good for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import polars as pl
+
+from incrowd import io
+from incrowd.cli.show import Screen
+from incrowd.datasets import adult, adult_schema
+from incrowd.errors import ParameterError
+from incrowd.publish import Mondrian
+from incrowd.verify import verify
+
+_MARKER = "made-by-incrowd-demo"
+
+
+def tell(screen: Screen, folder: Path, k: int) -> None:
+    """Work in `folder`, replacing what an earlier demo left there and nothing else."""
+    if folder.exists() and not (folder / _MARKER).exists():
+        fact = f"{folder} exists and was not made by the demo"
+        raise ParameterError(fact, "choose another folder with -o")
+    start = time.perf_counter()
+    shutil.rmtree(folder, ignore_errors=True)
+    with io.atomic_folder(folder) as draft:
+        (draft / _MARKER).touch()
+        schema, train, test = adult_schema(), adult("train"), adult("test")
+        io.write(train, draft / "people.csv")
+        schema.to_toml(draft / "schema.toml")
+
+    screen.head("1. A table of people")
+    screen.say(
+        f"Adult, 1994 census: {train.height} people. Some of what a neighbour could know, and what nobody should learn:"
+    )
+    shown = [*schema.quasi[:5], "income"]
+    screen.table("people.csv", train.select(shown).head(3).to_dicts())
+    crowd = train.group_by(schema.quasi).len()
+    alone = crowd.filter(pl.col("len") == 1).height
+    screen.say(
+        f"{alone} of them are alone with their combination of {len(schema.quasi)} attributes: known by them, found out."
+    )
+
+    screen.head(f"2. Publish with k = {k}")
+    with screen.progress() as progress:
+        release = Mondrian(k=k, l=1.05).publish(train, schema, progress=progress)
+        release.save(folder / "release")
+    screen.table("release/release.csv", io.to_polars(release.frame).select(shown).head(3).to_dicts())
+    rows = release.manifest["rows"]
+    screen.say(f"{rows['released']} rows in {len(release.cell_lo)} crowds; {rows['missing']} rows lacked a value.")
+
+    screen.head("3. Check it, by code that shares nothing with the publisher")
+    screen.verdict(verify(folder / "release", train))
+
+    screen.head("4. Spoil it, and check again")
+    spoiled = folder / "spoiled"
+    shutil.copytree(folder / "release", spoiled)
+    _spoil(spoiled)
+    for violation in verify(spoiled).violations:
+        screen.say(f"refused: {violation}")
+    shutil.rmtree(spoiled)
+
+    screen.head("5. What is it still good for?")
+    accuracies = _accuracies(release.sample(seed=0), train, test, schema.quasi)
+    screen.table(
+        "a decision tree, tested on 15 060 people who are not in the release",
+        [{"trained on": name, "accuracy": f"{value:.1%}"} for name, value in accuracies.items()],
+    )
+    screen.say(f"\nDone in {time.perf_counter() - start:.1f} s. Look into {folder}/release; its .private stays at home.")
+    screen.say("Your own table: incrowd init data.csv -o data.toml, edit data.toml, then")
+    screen.say("                incrowd publish data.csv -s data.toml -k 10 -o release")
+
+
+def _spoil(folder: Path) -> None:
+    """Take one row away, as a careless hand might."""
+    frame = pl.read_parquet(folder / "release.parquet").head(-1)
+    frame.write_parquet(folder / "release.parquet")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    frame = pl.read_csv(folder / "release.csv", infer_schema=False).head(manifest["rows"]["released"] - 1)
+    frame.write_csv(folder / "release.csv")
+
+
+def _accuracies(sample: pl.DataFrame, train: pl.DataFrame, test: pl.DataFrame, quasi: list[str]) -> dict[str, float]:
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.tree import DecisionTreeClassifier
+
+    complete = pl.all_horizontal(pl.all().cast(pl.String()) != "?")
+    train, test = train.filter(complete), test.filter(complete)
+    names = [i for i, name in enumerate(quasi) if test[name].dtype == pl.String]
+
+    def accuracy(rows: pl.DataFrame) -> float:
+        encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), names), remainder="passthrough")
+        tree = make_pipeline(encode, DecisionTreeClassifier(min_samples_leaf=25, random_state=0))
+        tree.fit(rows.select(quasi).to_numpy(), rows["income"].to_numpy())
+        return float(tree.score(test.select(quasi).to_numpy(), test["income"].to_numpy()))
+
+    majority = float((test["income"] == train["income"].mode()[0]).mean() or 0.0)
+    return {
+        "nothing (always the more frequent class)": majority,
+        "a sample of the release": accuracy(sample),
+        "the people themselves": accuracy(train),
+    }

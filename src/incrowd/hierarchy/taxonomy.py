@@ -1,0 +1,253 @@
+"""Taxonomy: a tree over the domain whose leaves are ordered so that every node is contiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.errors import HierarchyError
+from incrowd.hierarchy.hierarchy import (
+    MISSING,
+    Codes,
+    Hierarchy,
+    as_leaves,
+    count_missing,
+    domain_of,
+    leaves_from_data,
+    leaves_to_data,
+    require_values,
+    text,
+    type_of,
+)
+from incrowd.hierarchy.level_files import read_levels, write_levels
+
+ROOT = "*"
+
+Nested = Mapping[str, Any] | Sequence[Any]
+
+
+class Taxonomy(Hierarchy):
+    """A tree given by its level table: one column per level, leaves first, the root last.
+
+    Parameters
+    ----------
+    leaves
+        The domain, each value once.
+    uppers
+        The name of each leaf's ancestor, one list per level above the leaves. A root ``*`` is added
+        when the last level has more than one node.
+    file
+        Where the table was read from; a schema then names the file instead of repeating it.
+
+    Examples
+    --------
+    >>> work = Taxonomy.from_nested({"Paid": ["Private", "State"], "Unpaid": ["Never"]})
+    >>> work.label(0, 1), work.label(2, 2), work.label(0, 2)
+    ('Paid', 'Never', '*')
+    """
+
+    def __init__(
+        self, leaves: Sequence[Any] | pl.Series, uppers: Sequence[Sequence[str]] = (), *, file: str | None = None
+    ) -> None:
+        domain = as_leaves(leaves if isinstance(leaves, pl.Series) else pl.Series(list(leaves), strict=False))
+        if domain.is_empty():
+            fact = "A taxonomy has no leaves"
+            raise HierarchyError(fact, "give it one row per value of the column")
+        twice = domain.filter(domain.is_duplicated()).unique(maintain_order=True)
+        if len(twice):
+            fact = f"A taxonomy lists {_quoted(text(twice))} more than once"
+            raise HierarchyError(fact, "keep one row per leaf")
+        columns = [list(map(str, level)) for level in uppers]
+        for height, column in enumerate(columns, start=1):
+            if len(column) != len(domain):
+                fact = f"Level {height} of a taxonomy has {len(column)} entries for {len(domain)} leaves"
+                raise HierarchyError(fact, "every leaf needs one ancestor in every level")
+        if not columns or len(set(columns[-1])) > 1:
+            columns.append([ROOT] * len(domain))
+        nodes = [_number_nodes(column) for column in columns]
+        _check_nested(columns, nodes)
+        order = _leaf_order(domain, nodes)
+        self.file = file
+        self.leaves = domain[order]
+        self.pos = np.arange(len(domain), dtype=np.float64)
+        self._names: list[list[str]] = [text(self.leaves)] + [[column[i] for i in order.tolist()] for column in columns]
+        self._lo, self._hi = _bounds([node[order] for node in nodes], len(domain))
+
+    @classmethod
+    def read_csv(cls, path: str | Path) -> Taxonomy:
+        """Read a level table: one row per leaf, one column per level, ``,`` or ``;``, with or without a header."""
+        leaves, uppers = read_levels(Path(path))
+        try:
+            return cls(leaves, uppers, file=str(path))
+        except HierarchyError as error:
+            fact = f"File {str(path)!r}: {error.fact}"
+            raise HierarchyError(fact, error.hint) from None
+
+    @classmethod
+    def from_nested(cls, nested: Nested) -> Taxonomy:
+        """Make a taxonomy from nested mappings; lists hold leaves. Short branches are padded with their own name."""
+        paths = list(_paths(nested))
+        if not paths:
+            fact = "A nested taxonomy has no leaves"
+            raise HierarchyError(fact, 'name at least one: {"group": ["leaf"]}')
+        height = max(len(path) for path in paths)
+        leaves = [path[-1] for path in paths]
+        padded = [[str(path[-1])] * (height - len(path)) + [str(node) for node in path[-2::-1]] for path in paths]
+        return cls(leaves, [list(level) for level in zip(*padded, strict=True)])
+
+    @classmethod
+    def flat(cls, leaves: Sequence[Any] | pl.Series) -> Taxonomy:
+        """Make the suppress-only taxonomy: a value or ``*``."""
+        return cls(leaves)
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write the level table with a header."""
+        write_levels(Path(path), [list(level) for level in self._names])
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, the leaves and the root counted."""
+        return len(self._names)
+
+    def build(self, column: pl.Series, target: pl.Series | None = None) -> Taxonomy:
+        """Return this taxonomy with leaves of the column's type, and a leaf for missing values if there are any."""
+        del target
+        built = self
+        both_numbers = column.dtype.is_numeric() and self.leaves.dtype.is_numeric()
+        if type_of(column) != self.type and not both_numbers and column.dtype != pl.Null:
+            built = self._retyped(column)
+        return built.with_missing() if count_missing(column) else built
+
+    def _retyped(self, column: pl.Series) -> Taxonomy:
+        kind = type_of(column)
+        try:
+            leaves = as_leaves(self.leaves, kind)
+        except HierarchyError:
+            fact = (
+                f"Column {column.name!r} holds {kind} values, and the leaves of its taxonomy are not all of that type"
+            )
+            raise HierarchyError(fact, "write the leaves as they stand in the column") from None
+        return Taxonomy(leaves, self._names[1:], file=self.file)
+
+    def closure(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """Return the lowest node that holds both ends."""
+        lo, hi = np.asarray(lo, np.int32), np.asarray(hi, np.int32)
+        height = np.zeros(lo.shape, np.intp)
+        for level in range(self.n_levels - 1):
+            height += self._hi[level, lo] < hi
+        return self._lo[height, lo], self._hi[height, lo]
+
+    def levels(self) -> tuple[Codes, Codes]:
+        """Return the first and the last leaf of each leaf's node, [levels x leaves]."""
+        return self._lo, self._hi
+
+    def label(self, lo: int, hi: int) -> str:
+        """Return the name of the lowest node that is exactly ``[lo, hi]``."""
+        for level in range(self.n_levels):
+            if self._lo[level, lo] == lo and self._hi[level, lo] == hi:
+                return self._names[level][lo]
+        fact = f"[{lo}, {hi}] is not a node of this taxonomy"
+        raise HierarchyError(fact, "take the closure of it first")
+
+    def with_missing(self) -> Taxonomy:
+        """Return this taxonomy with a leaf for missing values, a child of the root."""
+        if self.has_missing:
+            return self
+        leaves = pl.concat([self.leaves.clear(1), self.leaves])
+        uppers = [[MISSING, *level] for level in self._names[1:-1]]
+        root = self._names[-1][0]
+        return Taxonomy(leaves, [*uppers, [root] * len(leaves)], file=self.file)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"kind": "taxonomy", "type": ..., "leaves": [...], "levels": [[...], ...]}``."""
+        levels = [list(level) for level in self._names[1:]]
+        return {"kind": "taxonomy", "type": self.type, "leaves": leaves_to_data(self.leaves), "levels": levels}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Taxonomy:
+        """Make a taxonomy from what `to_dict` returned."""
+        return cls(leaves_from_data(list(data["leaves"]), data.get("type", "str")), data.get("levels", ()))
+
+
+def suppress_only(column: pl.Series) -> Taxonomy:
+    """Return the flat taxonomy over a column's values: what ``None`` in a schema stands for."""
+    require_values(column)
+    flat = Taxonomy.flat(domain_of(column))
+    return flat.with_missing() if count_missing(column) else flat
+
+
+def _paths(nested: Nested, above: tuple[str, ...] = (ROOT,)) -> Iterator[tuple[Any, ...]]:
+    if isinstance(nested, Mapping):
+        for name, below in nested.items():
+            if below is None or (isinstance(below, Sequence | Mapping) and len(below) == 0):
+                yield (*above, name)
+            elif isinstance(below, str) or not isinstance(below, Sequence | Mapping):
+                fact = f"A nested taxonomy has neither a list nor a mapping under {name!r}"
+                raise HierarchyError(fact, f'put leaves into a list: {{"{name}": ["{below}"]}}')
+            else:
+                yield from _paths(below, (*above, str(name)))
+    else:
+        for leaf in nested:
+            if isinstance(leaf, Mapping):
+                yield from _paths(leaf, above)
+            else:
+                yield (*above, leaf)
+
+
+def _number_nodes(column: list[str]) -> Codes:
+    """Give the nodes of a level numbers, in the order in which their names appear."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in column], np.int32)
+
+
+def _check_nested(columns: list[list[str]], nodes: list[Codes]) -> None:
+    """Every node of a level lies in one node of the next."""
+    for height in range(1, len(columns)):
+        node, above = nodes[height - 1], nodes[height]
+        parent = np.empty(node.max() + 1, np.int32)
+        parent[node] = above
+        torn = np.flatnonzero(parent[node] != above)
+        if len(torn):
+            names = _quoted(list(dict.fromkeys(columns[height - 1][i] for i in torn)))
+            fact = f"A taxonomy is not nested: {names} of level {height} has more than one parent in level {height + 1}"
+            raise HierarchyError(fact, "give each node one parent, or use different names for different nodes")
+
+
+def _leaf_order(domain: pl.Series, nodes: list[Codes]) -> npt.NDArray[np.intp]:
+    """Order leaves so that nodes are contiguous: siblings by their smallest number, or as they were listed."""
+    numbers = domain.cast(pl.Float64(), strict=False) if domain.dtype == pl.String else domain.to_physical()
+    by_number = numbers.null_count() == domain.null_count()
+    rank = np.arange(len(domain))
+    if by_number:  # ranks, because two leaves may be the same number ("1", "01")
+        present = np.flatnonzero(domain.is_not_null().to_numpy())
+        rank[present[np.argsort(numbers.drop_nulls().to_numpy(), kind="stable")]] = np.arange(len(present))
+    rank[domain.is_null().to_numpy()] = -1
+    keys = [rank]
+    for node in nodes:
+        first = np.full(node.max() + 1, len(domain))
+        np.minimum.at(first, node, rank)
+        keys.append(first[node])
+    return np.lexsort(keys)
+
+
+def _bounds(nodes: list[Codes], n_leaves: int) -> tuple[Codes, Codes]:
+    lo = np.empty((len(nodes) + 1, n_leaves), np.int32)
+    hi = np.empty((len(nodes) + 1, n_leaves), np.int32)
+    lo[0] = hi[0] = np.arange(n_leaves)
+    for level, node in enumerate(nodes, start=1):
+        new = np.append([True], node[1:] != node[:-1])
+        start = np.flatnonzero(new)
+        at = np.cumsum(new) - 1
+        lo[level] = start[at]
+        hi[level] = np.append(start[1:], n_leaves)[at] - 1
+    return lo, hi
+
+
+def _quoted(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,18 @@
+"""Files, databases and foreign frames in and out; inside the house every frame is a polars frame."""
+
+from __future__ import annotations
+
+from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders
+from incrowd.io.files import read, write
+from incrowd.io.frames import from_polars, kind_of, to_polars
+
+__all__ = [
+    "atomic_file",
+    "atomic_folder",
+    "atomic_folders",
+    "from_polars",
+    "kind_of",
+    "read",
+    "to_polars",
+    "write",
+]

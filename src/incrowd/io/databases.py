@@ -1,0 +1,178 @@
+"""SQL databases through SQLAlchemy.
+
+A message of a driver may quote cells, and a URL may hold a password, so errors name neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from incrowd.errors import InputError, MissingDependencyError
+from incrowd.io.columns import check_names
+from incrowd.io.frames import from_objects
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+_FETCH = 50_000
+
+
+def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl.DataFrame:
+    """Run a query and return its rows; `report` is called with the number of rows so far."""
+    if not query or not query.strip():
+        fact = "A database needs a query."
+        raise InputError(fact, 'Give one, for example query="select * from patients".')
+    with _engine(url, must_exist=True) as (engine, label):
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        try:
+            names, columns = _fetch(engine, query, label, report)
+        except sa.exc.SQLAlchemyError as error:
+            fact = f"{label} did not answer the query ({_cause(error)})."
+            hint = _tables_hint(engine)
+        else:
+            return pl.DataFrame(
+                [from_objects(name, values, label) for name, values in zip(names, columns, strict=True)]
+            )
+    # Outside the handler, so that the driver's message does not travel along.
+    raise InputError(fact, hint)
+
+
+def write_table(frame: pl.DataFrame, url: str, table: str | None) -> None:
+    """Create a table and fill it in one transaction."""
+    if not table:
+        fact = "Writing to a database needs the name of a table."
+        raise InputError(fact, 'Give one, for example table="release".')
+    with _engine(url, must_exist=False) as (engine, label):
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        created = _sqlite_file(engine.url)
+        created = None if created is None or created.exists() else created
+        target = _table(frame, table)
+        try:
+            _insert(frame, engine, target, label)
+        except BaseException as error:
+            if created is not None:
+                engine.dispose()
+                created.unlink(missing_ok=True)
+            if not isinstance(error, sa.exc.SQLAlchemyError):
+                raise
+            fact = f'{label} did not take the table "{table}" ({_cause(error)}).'
+        else:
+            return
+    raise InputError(fact, "Check the address, your rights and the free space; nothing was written.")
+
+
+def _insert(frame: pl.DataFrame, engine: sa.Engine, target: sa.Table, label: str) -> None:
+    import sqlalchemy as sa  # noqa: PLC0415
+
+    if sa.inspect(engine).has_table(target.name):
+        fact = f'{label} has a table "{target.name}" already.'
+        raise InputError(fact, "Choose another name, or drop the table; nothing is ever overwritten.")
+    made = False
+    try:
+        with engine.begin() as connection:
+            target.create(connection)
+            made = True
+            for part in frame.iter_slices(_FETCH):
+                connection.execute(target.insert(), part.to_dicts())
+    except BaseException:
+        # Some databases commit the creation of a table at once.
+        if made:
+            with suppress(sa.exc.SQLAlchemyError):
+                target.drop(engine, checkfirst=True)
+        raise
+
+
+def _table(frame: pl.DataFrame, name: str) -> sa.Table:
+    import sqlalchemy as sa  # noqa: PLC0415
+
+    def sql_type(dtype: pl.DataType) -> sa.types.TypeEngine[Any]:
+        if dtype.is_integer():
+            return sa.BigInteger()
+        if dtype.is_float():
+            return sa.Double()
+        if dtype == pl.Boolean:
+            return sa.Boolean()
+        if dtype == pl.Date:
+            return sa.Date()
+        return sa.DateTime() if dtype == pl.Datetime else sa.Text()
+
+    columns = [sa.Column(column, sql_type(dtype)) for column, dtype in frame.schema.items()]
+    return sa.Table(name, sa.MetaData(), *columns)
+
+
+def _fetch(
+    engine: sa.Engine, query: str, label: str, report: Callable[[int], None]
+) -> tuple[list[str], list[list[Any]]]:
+    with engine.connect() as connection:
+        # Not sqlalchemy.text, which takes every ":word" for a parameter.
+        result = connection.execution_options(stream_results=True).exec_driver_sql(query)
+        if not result.returns_rows:
+            fact = f"{label}: the query gives no table back."
+            raise InputError(fact, "Use a select statement.")
+        names = [str(name) for name in tuple(result.keys())]
+        check_names(names, f"{label}: the result")
+        columns: list[list[Any]] = [[] for _ in names]
+        for rows in result.partitions(_FETCH):
+            for column, values in zip(columns, zip(*rows, strict=True), strict=True):
+                column.extend(values)
+            report(len(columns[0]))
+    return names, columns
+
+
+@contextmanager
+def _engine(url: str, *, must_exist: bool) -> Iterator[tuple[sa.Engine, str]]:
+    try:
+        import sqlalchemy as sa  # noqa: PLC0415
+    except ModuleNotFoundError:
+        fact = "Databases need SQLAlchemy, which is not installed."
+        raise MissingDependencyError(fact, extra="sql") from None
+    dialect = url.split("://", 1)[0]
+    try:
+        engine = sa.create_engine(url)
+    except sa.exc.NoSuchModuleError:
+        fact = f'"{dialect}" is not a database that SQLAlchemy knows.'
+        raise InputError(fact, "Examples: sqlite:///file.db, postgresql://user@host/name.") from None
+    except (sa.exc.ArgumentError, ValueError, TypeError):
+        fact = f"The {dialect} address is not a database URL."
+        raise InputError(fact, "It looks like this: postgresql://user:password@host:5432/name.") from None
+    except ModuleNotFoundError as error:
+        fact = f'The driver "{error.name}" for {dialect} is not installed.'
+        raise MissingDependencyError(fact, f"pip install {error.name}") from None
+    file = _sqlite_file(engine.url)
+    # SQLite would create an empty database for a mistyped name.
+    if must_exist and file is not None and not file.is_file():
+        fact = f'There is no database file "{file}".'
+        raise InputError(fact, "sqlite:///name.db is relative to the working folder, sqlite:////name.db is absolute.")
+    try:
+        yield engine, f'The {dialect} database "{engine.url.database or ""}"'
+    finally:
+        engine.dispose()
+
+
+def _sqlite_file(url: sa.URL) -> Path | None:
+    name = url.database or ""
+    if url.get_backend_name() != "sqlite" or name in ("", ":memory:") or name.startswith("file:"):
+        return None
+    return Path(name)
+
+
+def _cause(error: Exception) -> str:
+    return type(getattr(error, "orig", None) or error).__name__
+
+
+def _tables_hint(engine: sa.Engine) -> str:
+    import sqlalchemy as sa  # noqa: PLC0415
+
+    names: list[str] = []
+    with suppress(sa.exc.SQLAlchemyError):
+        names = sa.inspect(engine).get_table_names()
+    if names:
+        return f"Check the query. The tables are {', '.join(names[:20])}."
+    return "Check address, password and query with the database's own client, which shows its message."

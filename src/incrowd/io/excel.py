@@ -1,0 +1,73 @@
+"""Excel workbooks: the first sheet in, one sheet out."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import polars as pl
+
+from incrowd.errors import InputError, MissingDependencyError
+from incrowd.io.columns import check_names
+
+_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+
+
+def read_excel(path: Path) -> pl.DataFrame:
+    """Read the first sheet, whose first row holds the column names."""
+    try:
+        import fastexcel  # noqa: PLC0415
+    except ModuleNotFoundError:
+        fact = "Reading Excel files needs fastexcel, which is not installed."
+        raise MissingDependencyError(fact, extra="excel") from None
+    try:
+        workbook = fastexcel.read_excel(str(path))
+        # The reader numbers repeated names and invents missing ones, so they are read as a row first.
+        header = workbook.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
+        names = [name or "" for name in header.row(0)] if header.height else []
+    except fastexcel.FastExcelError:
+        fact = f'"{path}" is not an Excel workbook, or it is damaged.'
+        raise InputError(fact, "Open and save it with a spreadsheet program, or export it as CSV.") from None
+    if not names:
+        fact = f'"{path}": the first sheet is empty.'
+        raise InputError(fact, "The table must be on the first sheet, with the column names in its first row.")
+    check_names(names, f'"{path}"')
+    try:
+        frame = workbook.load_sheet(0, schema_sample_rows=None).to_polars()
+    except fastexcel.FastExcelError:
+        fact = f'"{path}": the first sheet could not be read.'
+        raise InputError(fact, "Export it as CSV.") from None
+    return frame.select(_narrowed(column) for column in frame)
+
+
+def write_excel(frame: pl.DataFrame, path: Path) -> None:
+    """Write one sheet."""
+    try:
+        xlsxwriter = importlib.import_module("xlsxwriter")
+    except ModuleNotFoundError:
+        fact = "Writing Excel files needs xlsxwriter, which is not installed."
+        raise MissingDependencyError(fact, extra="excel") from None
+    if frame.height >= _MAX_ROWS or frame.width > _MAX_COLUMNS:
+        fact = f"{frame.height} rows and {frame.width} columns do not fit on an Excel sheet."
+        raise InputError(fact, "Write Parquet or CSV.")
+    # In memory, because the writer would otherwise park the cells in files of the system's temporary folder;
+    # text is never a formula or a link, whatever it starts with.
+    options = {
+        "in_memory": True,
+        "nan_inf_to_errors": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "default_date_format": "yyyy-mm-dd",
+    }
+    with path.open("wb") as handle, xlsxwriter.Workbook(handle, options) as workbook:
+        frame.write_excel(workbook=workbook, worksheet="Sheet1")
+
+
+def _narrowed(column: pl.Series) -> pl.Series:
+    # Excel knows neither whole numbers nor days: all numbers are floats and all dates have a time.
+    if column.dtype.is_float() and column.len() > column.null_count():
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if (whole == column).all() and whole.null_count() == column.null_count() else column
+    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
+        return column.dt.date()
+    return column

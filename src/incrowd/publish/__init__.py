@@ -1,0 +1,72 @@
+"""Publishers: each turns a frame into a verified release. Call the module itself to choose one by name."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from incrowd.errors import ParameterError
+from incrowd.publish.mondrian import Mondrian
+from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.release import Release
+from incrowd.schema import Schema
+
+PUBLISHERS: dict[str, type[Publisher]] = {publisher.name: publisher for publisher in (Mondrian,)}
+
+__all__ = ["PUBLISHERS", "Choice", "Mondrian", "Progress", "Publisher", "make", "methods", "publish"]
+
+
+def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
+    """Return a publisher by its name, with a clear complaint about unknown parameters."""
+    if method not in PUBLISHERS:
+        fact = f"There is no method {method!r}"
+        raise ParameterError(fact, f"known methods: {', '.join(PUBLISHERS)}")
+    publisher = PUBLISHERS[method]
+    known = list(publisher.__dataclass_fields__)
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        fact = f"Method {method!r} has no parameter {', '.join(map(repr, unknown))}"
+        raise ParameterError(fact, f"its parameters are {', '.join(known)}")
+    if "k" in known and "k" not in parameters:
+        fact = f"Method {method!r} needs k"
+        raise ParameterError(fact, "say how large a crowd shall hide each person: k=10")
+    return publisher(**parameters)
+
+
+def publish(
+    frame: Any,  # noqa: ANN401
+    schema: Schema,
+    *,
+    method: str = "mondrian",
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,  # noqa: ANN401
+) -> Release:
+    """Publish a frame by the method of this name; see `methods` for names and what each promises."""
+    return make(method, **parameters).publish(frame, schema, seed=seed, progress=progress)
+
+
+def methods() -> list[dict[str, str]]:
+    """Return what exists: name, paper, what it promises, whether it needs hierarchies, kind of recoding, cost."""
+    return [
+        {
+            "name": publisher.name,
+            "paper": publisher.paper,
+            "promises": publisher.promise,
+            "needs hierarchies": "yes" if publisher.needs_hierarchies else "no",
+            "recoding": publisher.kind,
+            "cost": publisher.cost,
+        }
+        for publisher in PUBLISHERS.values()
+    ]
+
+
+class _Verb(ModuleType):
+    """Lets ``incrowd.publish`` be both this package and the function that people call."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Release:  # noqa: ANN401
+        return publish(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Verb

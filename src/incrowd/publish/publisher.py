@@ -1,0 +1,122 @@
+"""What every publisher is: parameters, one verb, and a release that was verified before anyone gets it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd import io
+from incrowd.privacy import Privacy
+from incrowd.recoding import Recoding
+from incrowd.release import Release
+from incrowd.schema import Schema
+from incrowd.table import Table
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, the work done and the work to do; what it raises ends the run."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a method chose: cells, and the cell of each row of the table.
+
+    Attributes
+    ----------
+    lo, hi
+        Cells, int32 [cells x quasi].
+    cell_of
+        Number of each row's cell; ``-1`` for a row that is left out.
+    counts
+        Published sensitive counts per cell, or ``None`` when exact values are published.
+    recoding
+        The function of a row that the method learned, if it is one.
+    """
+
+    lo: npt.NDArray[np.int32]
+    hi: npt.NDArray[np.int32]
+    cell_of: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int32] | None = None
+    recoding: Recoding | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publisher(ABC):
+    """A method with its parameters: `publish` turns a frame into a verified release."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    promise: ClassVar[str]
+    kind: ClassVar[str]
+    cost: ClassVar[str]
+    needs_hierarchies: ClassVar[bool] = False
+    homogeneous: ClassVar[bool] = True
+
+    @abstractmethod
+    def privacy(self) -> Privacy:
+        """Return the constraints that every group keeps."""
+
+    @abstractmethod
+    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells; the only thing that a method writes."""
+
+    def publish(
+        self,
+        frame: Any,  # noqa: ANN401
+        schema: Schema,
+        *,
+        seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> Release:
+        """Publish a frame.
+
+        Parameters
+        ----------
+        frame
+            A polars, pandas or pyarrow table; it is not modified.
+        schema
+            Roles and hierarchies of its columns.
+        seed
+            Makes the run repeatable. Without it, randomness comes from the operating system, which is what
+            protects people: keep a seed to yourself, as you would the original.
+        progress
+            Called with (stage, done, total).
+
+        Returns
+        -------
+        Release
+            Verified against the original by code that this method does not share.
+        """
+        report = progress or (lambda _stage, _done, _total: None)
+        original = io.to_polars(frame)
+        report("coding", 0, 1)
+        table = Table.encode(original, schema)
+        report("coding", 1, 1)
+        privacy = self.privacy()
+        privacy.require_feasible(table.n_rows, table.sensitive_counts)
+        rng = np.random.default_rng(seed)
+        choice = self._choose(table, rng, report)
+        kept = np.flatnonzero(choice.cell_of >= 0)
+        shuffled = rng.permutation(kept)
+        release = Release.assemble(
+            table,
+            shuffled,
+            choice.lo,
+            choice.hi,
+            choice.cell_of[shuffled],
+            counts=choice.counts,
+            method={"name": self.name, "parameters": asdict(self)},
+            guarantees=privacy.guarantees(),
+            homogeneous=self.homogeneous,
+            seed=seed,
+            recoding=choice.recoding,
+            kind=io.kind_of(frame),
+        )
+        report("verifying", 0, 1)
+        release.verify(original).raise_for_violations()
+        report("verifying", 1, 1)
+        return release

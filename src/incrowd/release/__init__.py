@@ -1,0 +1,6 @@
+"""Release: what leaves the house."""
+
+from incrowd.release.release import Private, Release
+from incrowd.release.soft import Soft
+
+__all__ = ["Private", "Release", "Soft"]

@@ -1,0 +1,106 @@
+"""What a learner gets from a release: concrete samples, or expectations without sampling noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.errors import IncompatibleError
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.hierarchy import Codes, text
+from incrowd.release.release import Release
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Soft:
+    """Expected encodings of generalized rows.
+
+    Attributes
+    ----------
+    X
+        One column per number or date (its expectation inside the cell), one per value of a name (its probability).
+    columns
+        Names of the columns of X.
+    proba
+        Probability of each class, [rows x classes].
+    classes
+        The class values, in the order of the columns of `proba`.
+    """
+
+    X: Floats
+    columns: list[str]
+    proba: Floats
+    classes: pl.Series
+
+    def weighted(self) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
+        """Return rows, class numbers and weights for learners that take ``sample_weight``: a row per possible class."""
+        row, label = np.nonzero(self.proba)
+        return self.X[row], label, self.proba[row, label]
+
+
+def sample(release: Release, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw one concrete row per released row."""
+    columns = []
+    for m, (name, hierarchy, marginal) in enumerate(
+        zip(release.quasi, release.hierarchies, release.marginals, strict=True)
+    ):
+        codes = _draw(release.lo[:, m], release.hi[:, m], marginal, rng)
+        columns.append(hierarchy.leaves[codes].alias(name))
+    columns += release.other.get_columns()
+    sensitive = _sensitive_codes(release, rng)
+    if sensitive is not None:
+        columns.append(release.sensitive_values[sensitive].alias(str(release.manifest["sensitive"]["name"])))
+    return pl.DataFrame(columns)
+
+
+def soften(release: Release) -> Soft:
+    """Expected encodings per distinct cell, then spread to its rows."""
+    if release.manifest["sensitive"] is None:
+        fact = "This release has no sensitive column, so there are no class probabilities"
+        raise IncompatibleError(fact, "take release.frame or release.sample()")
+    blocks, names = [], []
+    for m, (name, hierarchy, marginal) in enumerate(
+        zip(release.quasi, release.hierarchies, release.marginals, strict=True)
+    ):
+        block, labels = _expected(name, hierarchy, marginal, release.cell_lo[:, m], release.cell_hi[:, m])
+        blocks.append(block)
+        names += labels
+    proba = release.distributions
+    if proba is None:
+        proba = np.eye(len(release.sensitive_values))[release.sensitive]
+    return Soft(np.hstack(blocks)[release.cell_of], names, proba, release.sensitive_values)
+
+
+def _draw(lo: Codes, hi: Codes, marginal: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Draw a leaf of each cell with probability f_i / sum f_j over the cell."""
+    up_to = np.concatenate([[0], np.cumsum(marginal)])
+    ticket = rng.integers(up_to[lo], up_to[hi.astype(np.int64) + 1])
+    return np.searchsorted(up_to, ticket, side="right") - 1
+
+
+def _sensitive_codes(release: Release, rng: np.random.Generator) -> npt.NDArray[np.int64] | Codes | None:
+    if release.cell_counts is None:
+        return release.sensitive
+    up_to = np.cumsum(release.cell_counts, axis=1)[release.cell_of]
+    ticket = rng.integers(0, up_to[:, -1])
+    drawn: npt.NDArray[np.int64] = (up_to <= ticket[:, None]).sum(axis=1)
+    return drawn
+
+
+def _expected(
+    name: str, hierarchy: Hierarchy, marginal: npt.NDArray[np.int64], lo: Codes, hi: Codes
+) -> tuple[Floats, list[str]]:
+    up_to = np.concatenate([[0], np.cumsum(marginal)])
+    last = hi.astype(np.int64) + 1
+    mass = (up_to[last] - up_to[lo]).astype(np.float64)
+    if hierarchy.ordered and not hierarchy.has_missing:
+        numbers = hierarchy.leaves.to_physical().cast(pl.Float64()).to_numpy()
+        total = np.concatenate([[0.0], np.cumsum(marginal * numbers)])
+        return ((total[last] - total[lo]) / mass)[:, None], [name]
+    inside = (np.arange(hierarchy.n_leaves) >= lo[:, None]) & (np.arange(hierarchy.n_leaves) <= hi[:, None])
+    return np.where(inside, marginal, 0) / mass[:, None], [f"{name}={value}" for value in text(hierarchy.leaves)]

@@ -1,0 +1,36 @@
+"""A release as the losses see it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from incrowd.errors import ParameterError
+from incrowd.losses import Cells
+from incrowd.release.release import Release
+
+
+def cells(release: Release, original: pl.DataFrame | None) -> Cells:
+    """Return the arrays that losses look at; the originals of the rows only if their frame is given."""
+    originals = None
+    if original is not None:
+        if release.private is None:
+            fact = "Which original belongs to which released row is not known here"
+            raise ParameterError(fact, "load the release where its private folder lies beside it")
+        source = original[release.private.rows]
+        columns = [h.encode(source[name]) for h, name in zip(release.hierarchies, release.quasi, strict=True)]
+        originals = np.asfortranarray(np.column_stack(columns))
+    counts = release.cell_counts
+    promised = [guarantee["k"] for guarantee in release.manifest["guarantees"] if guarantee["kind"] == "k"]
+    return Cells(
+        hierarchies=release.hierarchies,
+        lo=release.lo,
+        hi=release.hi,
+        marginals=release.marginals,
+        sensitive=release.sensitive,
+        counts=None if counts is None else counts[release.cell_of],
+        n_values=len(release.sensitive_values),
+        n_suppressed=release.manifest["rows"]["suppressed"],
+        k=max(promised, default=1),
+        originals=originals,
+    )

@@ -1,0 +1,247 @@
+"""Schema: one role per column, one hierarchy per quasi-identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from incrowd import io
+from incrowd.errors import HierarchyError, SchemaError
+from incrowd.hierarchy import Hierarchy, Spec
+from incrowd.hierarchy.taxonomy import suppress_only
+
+Missing = Literal["value", "drop"]
+
+
+class Role(StrEnum):
+    """What a column is."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column: its role, for a quasi-identifier its hierarchy, and why it was proposed so.
+
+    Attributes
+    ----------
+    hierarchy
+        A hierarchy, a recipe for one, or ``None``: the value itself or ``*``.
+    type
+        How to read the column from text; ``None`` leaves it to the reader.
+    why
+        The reason of a proposal, for the person who reviews it.
+    """
+
+    name: str
+    role: Role
+    hierarchy: Spec | None = None
+    type: str | None = None
+    why: str = ""
+
+    def build(self, column: pl.Series, target: pl.Series | None) -> Hierarchy:
+        """Return the hierarchy of this column's values; errors name the column."""
+        try:
+            return suppress_only(column) if self.hierarchy is None else self.hierarchy.build(column, target)
+        except HierarchyError as error:
+            if repr(self.name) in error.fact:
+                raise
+            fact = f"Column {self.name!r}: {error.fact}"
+            raise HierarchyError(fact, error.hint) from error
+
+
+class Schema:
+    """Roles and hierarchies of a table's columns.
+
+    Parameters
+    ----------
+    quasi
+        Quasi-identifiers and their hierarchies: a `Hierarchy`, a recipe such as `balanced(5)`,
+        or ``None`` for suppress-only. A list of names means ``None`` for each.
+    sensitive
+        The protected column; also the class, unless `target` names another column.
+    identifiers
+        Columns that never leave the house.
+    other
+        Columns that are released as they are.
+    target
+        The class that releases should stay good for.
+    missing
+        ``"value"``: a missing value is a value of its own; ``"drop"``: its row is left out and counted.
+    missing_tokens
+        Texts that mean missing, such as ``?``.
+    rest
+        What to do with a column that has no role: ``"error"`` or ``"drop"``.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> schema = ic.Schema(quasi={"age": ic.Intervals(), "sex": None}, sensitive="disease", identifiers=["name"])
+    >>> schema.quasi, schema.target
+    (['age', 'sex'], 'disease')
+    """
+
+    def __init__(
+        self,
+        *,
+        quasi: Mapping[str, Spec | None] | Sequence[str],
+        sensitive: str | None = None,
+        identifiers: Iterable[str] = (),
+        other: Iterable[str] = (),
+        target: str | None = None,
+        missing: Missing = "value",
+        missing_tokens: Iterable[str] = (),
+        rest: Literal["error", "drop"] = "error",
+    ) -> None:
+        hierarchies = quasi if isinstance(quasi, Mapping) else dict.fromkeys(quasi)
+        attributes = [Attribute(name, Role.QUASI, _checked(name, spec)) for name, spec in hierarchies.items()]
+        attributes += [Attribute(name, Role.OTHER) for name in _names(other, "other")]
+        attributes += [Attribute(name, Role.IDENTIFIER) for name in _names(identifiers, "identifiers")]
+        if sensitive is not None:
+            attributes.append(Attribute(sensitive, Role.SENSITIVE))
+        self._set(attributes, target, missing, tuple(_names(missing_tokens, "missing_tokens")), rest)
+
+    @classmethod
+    def of(
+        cls,
+        attributes: Iterable[Attribute],
+        *,
+        target: str | None = None,
+        missing: Missing = "value",
+        missing_tokens: Iterable[str] = (),
+        rest: Literal["error", "drop"] = "error",
+    ) -> Schema:
+        """Make a schema from attributes."""
+        schema = cls.__new__(cls)
+        schema._set(list(attributes), target, missing, tuple(missing_tokens), rest)
+        return schema
+
+    def _set(
+        self,
+        attributes: list[Attribute],
+        target: str | None,
+        missing: Missing,
+        missing_tokens: tuple[str, ...],
+        rest: Literal["error", "drop"],
+    ) -> None:
+        self.attributes = {attribute.name: attribute for attribute in attributes}
+        names = [attribute.name for attribute in attributes]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            fact = f"Column {', '.join(map(repr, twice))} has more than one role"
+            raise SchemaError(fact, "each column has one role: quasi, sensitive, identifier or other")
+        if missing not in get_args(Missing):
+            fact = f"missing is {missing!r}"
+            raise SchemaError(fact, "use 'value' or 'drop'")
+        if rest not in ("error", "drop"):
+            fact = f"rest is {rest!r}"
+            raise SchemaError(fact, "use 'error' or 'drop'")
+        sensitive = self.with_role(Role.SENSITIVE)
+        if len(sensitive) > 1:
+            fact = f"{len(sensitive)} columns are sensitive: {', '.join(map(repr, sensitive))}"
+            raise SchemaError(fact, "choose one; make the others quasi-identifiers or identifiers")
+        if not self.quasi:
+            fact = "The schema has no quasi-identifier"
+            raise SchemaError(fact, "list the columns by which somebody could be recognized under quasi=")
+        self.sensitive = sensitive[0] if sensitive else None
+        self.target = target if target is not None else self.sensitive
+        if target is not None and target not in (*sensitive, *self.other):
+            fact = f"The target {target!r} is not a released column of the schema"
+            raise SchemaError(fact, "list it under other= or sensitive=")
+        self.missing, self.missing_tokens, self.rest = missing, missing_tokens, rest
+
+    def with_role(self, role: Role) -> list[str]:
+        """Names of the columns of one role, in order."""
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @property
+    def quasi(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return self.with_role(Role.QUASI)
+
+    @property
+    def other(self) -> list[str]:
+        """Names of the columns that are released as they are."""
+        return self.with_role(Role.OTHER)
+
+    @property
+    def identifiers(self) -> list[str]:
+        """Names of the columns that never leave the house."""
+        return self.with_role(Role.IDENTIFIER)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Declared types, for the reader."""
+        return {name: attribute.type for name, attribute in self.attributes.items() if attribute.type}
+
+    def check(self, frame: pl.DataFrame) -> None:
+        """Refuse a frame whose columns do not fit."""
+        lacking = [name for name in self.attributes if name not in frame.columns]
+        if lacking:
+            fact = f"The table has no column {', '.join(map(repr, lacking))}"
+            raise SchemaError(fact, f"its columns are {', '.join(map(repr, frame.columns))}")
+        rest = [name for name in frame.columns if name not in self.attributes]
+        if rest and self.rest == "error":
+            fact = f"Column {', '.join(map(repr, rest))} of the table has no role in the schema"
+            raise SchemaError(fact, "list it as quasi, other or identifier, or drop all such columns with rest='drop'")
+
+    @classmethod
+    def propose(cls, frame: Any, *, sensitive: str | None = None, missing_tokens: Iterable[str] = ()) -> Schema:  # noqa: ANN401
+        """Guess roles, types and hierarchies from the data, each with a reason; a person must review them."""
+        from incrowd.schema.proposal import propose  # noqa: PLC0415
+
+        return propose(io.to_polars(frame), sensitive, tuple(missing_tokens))
+
+    def to_toml(self, path: str | Path) -> None:
+        """Write the schema as a commented TOML file, all of it or nothing."""
+        from incrowd.schema.toml import dumps  # noqa: PLC0415
+
+        with io.atomic_file(path) as draft:
+            draft.write_text(dumps(self), encoding="utf-8")
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Schema:
+        """Read what `to_toml` wrote, or a person edited."""
+        from incrowd.schema.toml import load  # noqa: PLC0415
+
+        return load(Path(path))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.attributes))
+
+    def _key(self) -> tuple[object, ...]:
+        attributes = [
+            (a.name, a.role, a.type, None if a.hierarchy is None else a.hierarchy.to_dict())
+            for a in self.attributes.values()
+        ]
+        return attributes, self.target, self.missing, self.missing_tokens, self.rest
+
+    def __repr__(self) -> str:
+        quasi = ", ".join(f"{name}: {self.attributes[name].hierarchy!r}" for name in self.quasi)
+        rest = f"other={self.other}, identifiers={self.identifiers}"
+        return f"Schema(quasi={{{quasi}}}, sensitive={self.sensitive!r}, {rest})"
+
+
+def _names(names: Iterable[str], where: str) -> list[str]:
+    if isinstance(names, str):
+        fact = f"{where} is the text {names!r}"
+        raise SchemaError(fact, f"give a list: {where}=[{names!r}]")
+    return list(names)
+
+
+def _checked(name: str, spec: object) -> Spec | None:
+    if spec is None or isinstance(spec, Spec):
+        return spec
+    fact = f"The hierarchy of column {name!r} is a {type(spec).__name__}"
+    raise SchemaError(fact, "use Intervals(), a Taxonomy, a recipe such as balanced(5), or None for suppress-only")

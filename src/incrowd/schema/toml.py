@@ -1,0 +1,118 @@
+"""Schemas as TOML files that a person can read and edit."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from incrowd import hierarchy
+from incrowd.errors import SchemaError
+from incrowd.hierarchy import Taxonomy
+from incrowd.schema.schema import Attribute, Role, Schema
+
+_HEAD = """\
+# Schema of a table for incrowd. Please review every role: nobody knows these columns better than you.
+#   identifier  never leaves the house
+#   quasi       could help to recognize somebody: will be generalized
+#   sensitive   what must not be learned about a person (also the class to predict, unless target says otherwise)
+#   other       released as it is
+# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, dates, taxonomy (file = "column.csv")
+"""
+_SETTINGS = {"missing", "missing_tokens", "target", "rest", "columns"}
+_KEYS = {"role", "type", "hierarchy"}
+
+
+def dumps(schema: Schema) -> str:
+    """Write a schema as TOML; reasons become comments."""
+    lines = [_HEAD]
+    lines.append(
+        f"missing = {_value(schema.missing)}  # 'value': missing is a value of its own; 'drop': leave the row out"
+    )
+    lines.append(f"missing_tokens = {_value(list(schema.missing_tokens))}")
+    lines.append(f"rest = {_value(schema.rest)}  # columns not listed here: 'error' or 'drop'")
+    if schema.target is not None and schema.target != schema.sensitive:
+        lines.append(f"target = {_value(schema.target)}")
+    for attribute in schema.attributes.values():
+        lines.append("")
+        if attribute.why:
+            lines.append("# " + " ".join(attribute.why.split()))
+        lines.append(f"[columns.{_value(attribute.name)}]")
+        lines.append(f"role = {_value(attribute.role.value)}")
+        if attribute.type:
+            lines.append(f"type = {_value(attribute.type)}")
+        if attribute.role is Role.QUASI:
+            lines.append(f"hierarchy = {_value(_hierarchy(attribute))}")
+    return "\n".join(lines) + "\n"
+
+
+def load(path: Path) -> Schema:
+    """Read a schema; every complaint names the file."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        fact = f"The schema {path} cannot be read: {error.strerror or error}"
+        raise SchemaError(fact, "make one with: incrowd init data.csv -o data.toml") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        fact = f"The schema {path} is not valid TOML: {error}"
+        raise SchemaError(fact, "mend that line") from error
+    unknown = sorted(set(data) - _SETTINGS)
+    if unknown:
+        fact = f"The schema {path} has the unknown setting {', '.join(map(repr, unknown))}"
+        raise SchemaError(fact, f"known settings: {', '.join(sorted(_SETTINGS))}")
+    columns = data.get("columns", {})
+    if not isinstance(columns, Mapping) or not all(isinstance(column, Mapping) for column in columns.values()):
+        fact = f"The schema {path} has no [columns.NAME] tables"
+        raise SchemaError(fact, "write one table per column, with its role")
+    attributes = [_attribute(name, column, path) for name, column in columns.items()]
+    settings = {key: data[key] for key in _SETTINGS - {"columns"} if key in data}
+    return Schema.of(attributes, **settings)
+
+
+def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
+    unknown = sorted(set(column) - _KEYS)
+    if unknown:
+        fact = f"Column {name!r} in {path} has the unknown setting {', '.join(map(repr, unknown))}"
+        raise SchemaError(fact, f"known settings: {', '.join(sorted(_KEYS))}")
+    role = column.get("role")
+    if role not in list(Role):
+        fact = f"Column {name!r} in {path} has the role {role!r}"
+        raise SchemaError(fact, f"use one of {', '.join(Role)}")
+    kind = column.get("type")
+    if kind not in (None, "int", "float", "str", "date", "bool"):
+        fact = f"Column {name!r} in {path} has the type {kind!r}"
+        raise SchemaError(fact, "use int, float, str, date or bool, or leave it out")
+    data = column.get("hierarchy")
+    if data is not None and not isinstance(data, Mapping):
+        fact = f"The hierarchy of column {name!r} in {path} is not a table"
+        raise SchemaError(fact, 'write hierarchy = { kind = "intervals" }')
+    spec = hierarchy.from_dict(data, path.parent) if data else None
+    return Attribute(name, Role(role), spec, kind)
+
+
+def _hierarchy(attribute: Attribute) -> dict[str, Any]:
+    spec = attribute.hierarchy
+    if spec is None:
+        return {"kind": "suppress"}
+    if isinstance(spec, Taxonomy) and spec.file:
+        return {"kind": "taxonomy", "file": spec.file}
+    return spec.to_dict()
+
+
+def _value(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        # JSON's escapes are TOML's, except for DEL, which TOML wants escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    return repr(value)
+
+
+def _key(key: str) -> str:
+    return key if key.isidentifier() and key.isascii() else _value(key)

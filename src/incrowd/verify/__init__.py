@@ -1,0 +1,56 @@
+"""The independent verifier: looks at what is handed out, shares no code with what made it.
+
+``incrowd.verify(...)`` and ``incrowd.verify.verify(...)`` are the same function.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from incrowd import io
+from incrowd.errors import InputError
+from incrowd.verify.core import check
+from incrowd.verify.folder import check_folder
+from incrowd.verify.foreign import verify_table
+from incrowd.verify.verdict import Check, Verdict
+
+__all__ = ["Check", "Verdict", "check", "verify", "verify_table"]
+
+
+def verify(release: Any, original: Any = None, *, rows: Any = None, **foreign: Any) -> Verdict:  # noqa: ANN401 - any frame
+    """Check a release folder, or somebody else's table.
+
+    Parameters
+    ----------
+    release
+        The folder of a release; or, with `foreign`, a published table as a frame or a file.
+    original
+        The table that the release was made from, a frame or a file.
+    rows
+        The original row number of each released row; by default the owner's private row map beside the folder.
+    foreign
+        The parameters of `verify_table`, for a table without a manifest.
+    """
+    if foreign:
+        return verify_table(release, **foreign)
+    if not isinstance(release, str | Path) or not Path(release).is_dir():
+        fact = "There is no release folder to verify"
+        raise InputError(fact, "give the folder that release.save wrote, or quasi=[...] for somebody else's table")
+    if original is not None:
+        original = io.read(original) if isinstance(original, str | Path) else io.to_polars(original)
+    return check_folder(Path(release), original, None if rows is None else np.asarray(rows))
+
+
+class _Callable(ModuleType):
+    """Lets the package be called like the function that it is named after."""
+
+    def __call__(self, release: Any, original: Any = None, *, rows: Any = None, **foreign: Any) -> Verdict:  # noqa: ANN401
+        return verify(release, original, rows=rows, **foreign)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,238 @@
+"""Domains as the manifest writes them: which values there are, which cells are legal, which rank a value has.
+
+All of it is read from plain data with code of its own, so that a mistake in a hierarchy cannot vouch for itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Array = npt.NDArray[Any]
+
+OUTSIDE = -1
+"""Rank of a value that the manifest does not list."""
+
+ABSENT = -2
+"""Rank of a missing value where the manifest has no place for one."""
+
+TYPES: dict[str, pl.DataType] = {
+    "int": pl.Int64(),
+    "float": pl.Float64(),
+    "str": pl.String(),
+    "date": pl.Date(),
+    "bool": pl.Boolean(),
+}
+
+_WIDEST_TABLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Values:
+    """The listed values of a column in order; at most one of them is null."""
+
+    type: str
+    series: pl.Series
+
+    @cached_property
+    def null_rank(self) -> int:
+        """Rank of the missing value, `ABSENT` when it is not listed."""
+        listed = self.series.to_list()
+        return listed.index(None) if None in listed else ABSENT
+
+    def names(self) -> list[str]:
+        """Write each value as a column name holds it."""
+        return [value_name(value) for value in self.series.to_list()]
+
+    def code(self, column: pl.Series, tokens: Sequence[str] = ()) -> Array:
+        """Return the rank of each value, `OUTSIDE` or `ABSENT` where it has none."""
+        if self.type == "str":
+            return self._code_text(column, tokens)
+        column = without_tokens(column, tokens)
+        converted = _convert(column, self.type)
+        ranks = np.array([i for i in range(len(self.series)) if i != self.null_rank], np.int32)
+        if self.type == "bool":
+            converted = converted.cast(pl.Int8())
+        known = self.series.drop_nulls()
+        domain = (known.cast(pl.Int8()) if self.type == "bool" else known.to_physical()).to_numpy()
+        codes = _rank_numbers(converted, domain, ranks)
+        if converted.null_count():
+            codes = np.where(converted.is_null().to_numpy(), np.int32(OUTSIDE), codes)
+        if column.null_count():
+            codes = np.where(column.is_null().to_numpy(), np.int32(self.null_rank), codes)
+        return codes
+
+    def _code_text(self, column: pl.Series, tokens: Sequence[str]) -> Array:
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+        column = column.cast(pl.String()) if column.dtype != pl.String else column
+        rank_of = {value: rank for rank, value in enumerate(self.series.to_list()) if value is not None}
+        rank_of |= dict.fromkeys(tokens, self.null_rank)
+        if not rank_of:
+            return np.full(len(column), self.null_rank, np.int32)
+        old, new = pl.Series(list(rank_of), dtype=pl.String()), pl.Series(list(rank_of.values()), dtype=pl.Int32())
+        codes = column.replace_strict(old, new, default=OUTSIDE, return_dtype=pl.Int32()).to_numpy()
+        if column.null_count():
+            codes = np.where(column.is_null().to_numpy(), np.int32(self.null_rank), codes)
+        return codes
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values of a quasi-identifier and the cells that its hierarchy allows."""
+
+    kind: str
+    values: Values
+    levels: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def n_leaves(self) -> int:
+        """Size of the domain."""
+        return len(self.values.series)
+
+    def legal(self, lo: Array, hi: Array) -> Array:
+        """Tell which cells are a leaf, a node, or an allowed interval."""
+        if self.kind == "intervals":
+            joins_missing = (lo == 0) & (hi > 0) & (self.values.null_rank == 0)
+            fine: Array = ~joins_missing | (hi == self.n_leaves - 1)
+            return fine
+        fine = lo == hi
+        for level in self.levels:
+            first, last = runs(level)
+            at = np.searchsorted(first, lo, side="right") - 1
+            fine |= (first[at] == lo) & (last[at] == hi)
+        return fine
+
+
+def runs(level: Sequence[str]) -> tuple[Array, Array]:
+    """Return the first and the last leaf of each run of equal names."""
+    new = [i for i in range(len(level)) if i == 0 or level[i] != level[i - 1]]
+    first = np.array(new, np.int64)
+    return first, np.append(first[1:], len(level)) - 1
+
+
+def read_values(values: list[Any], kind: str) -> pl.Series | None:
+    """Read listed values strictly as their type, ``None`` when one of them is not of it."""
+    parsed = [_parse(value, kind) for value in values]
+    if any(p is _WRONG for p in parsed):
+        return None
+    return pl.Series("", parsed, TYPES[kind])
+
+
+def value_problems(series: pl.Series, *, null_first: bool) -> list[str]:
+    """Say what keeps values from being a domain."""
+    problems = []
+    if series.is_empty():
+        problems.append("lists no values")
+    if series.n_unique() != len(series):
+        problems.append(f"lists {len(series) - series.n_unique()} values more than once")
+    if null_first and series.is_null()[1:].any():
+        problems.append("has a missing leaf that is not the first")
+    return problems
+
+
+def level_problems(levels: Sequence[Sequence[str]], n_leaves: int) -> list[str]:
+    """Say what keeps a level table from being a tree of contiguous nodes."""
+    problems = []
+    for height, level in enumerate(levels, start=1):
+        if len(level) != n_leaves:
+            problems.append(f"level {height} has {len(level)} entries for {n_leaves} leaves")
+        elif len(runs(level)[0]) != len(set(level)):
+            problems.append(f"level {height} has nodes that are not contiguous")
+    if problems:
+        return problems
+    for height in range(1, len(levels)):
+        pairs = set(zip(levels[height - 1], levels[height], strict=True))
+        if len(pairs) != len(set(levels[height - 1])):
+            problems.append(f"level {height} is not nested in level {height + 1}")
+    return problems
+
+
+def value_name(value: Any) -> str:  # noqa: ANN401 - any cell
+    """Write one value for a column name: whole numbers without a point, dates in ISO form."""
+    if value is None:
+        return "(missing)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def without_tokens(column: pl.Series, tokens: Sequence[str]) -> pl.Series:
+    """Make text that stands for a missing value, and NaN, missing."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String())
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if tokens and column.dtype == pl.String:
+        is_token = column.is_in(list(tokens))
+        if is_token.any():
+            return pl.select(pl.when(is_token).then(None).otherwise(column)).to_series()
+    return column
+
+
+_WRONG = object()
+
+
+def _parse(value: Any, kind: str) -> Any:  # noqa: ANN401 - plain data
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    fits = {
+        "int": is_number and isinstance(value, int) and abs(value) < 2**63,
+        "float": is_number and abs(value) < 1e300 and math.isfinite(value),
+        "str": isinstance(value, str),
+        "bool": isinstance(value, bool),
+    }
+    if value is None or fits.get(kind):
+        return float(value) if kind == "float" and value is not None else value
+    if kind == "date" and isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            return _WRONG
+    return _WRONG
+
+
+def _convert(column: pl.Series, kind: str) -> pl.Series:
+    """Bring a column to the type of the listed values; what does not fit becomes null."""
+    dtype = column.dtype
+    if kind == "int" and dtype.is_integer() and dtype != pl.UInt64:
+        return column
+    if kind == "int" and dtype.is_float():
+        return pl.select(pl.when(column == column.round()).then(column)).to_series().cast(pl.Int64(), strict=False)
+    if kind == "bool" and dtype == pl.String:
+        lowered = column.str.to_lowercase()
+        return lowered.replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean())
+    if kind == "date" and dtype == pl.String:
+        return column.str.to_date("%Y-%m-%d", strict=False)
+    try:
+        return column.cast(TYPES[kind], strict=False)
+    except pl.exceptions.PolarsError:
+        return pl.Series(column.name, [None] * len(column), TYPES[kind])
+
+
+def _rank_numbers(column: pl.Series, domain: Array, ranks: Array) -> Array:
+    if not len(domain):
+        return np.full(len(column), OUTSIDE, np.int32)
+    numbers = column.to_physical()
+    numbers = numbers.fill_null(0) if numbers.null_count() else numbers
+    found = numbers.to_numpy()
+    low, high = domain.min(), domain.max()
+    if domain.dtype.kind == "i" and int(high) - int(low) < _WIDEST_TABLE:
+        rank_of = np.full(int(high) - int(low) + 1, OUTSIDE, np.int32)
+        rank_of[domain.astype(np.int64) - int(low)] = ranks
+        inside = (found >= low) & (found <= high)
+        if inside.all():
+            ranked: Array = rank_of[found.astype(np.int64) - int(low)]
+            return ranked
+        at = np.where(inside, found, found.dtype.type(low)).astype(np.int64) - int(low)
+        return np.where(inside, rank_of[at], np.int32(OUTSIDE))
+    order = np.argsort(domain)
+    at = order[np.minimum(np.searchsorted(domain, found, sorter=order), len(domain) - 1)]
+    return np.where(domain[at] == found, ranks[at], np.int32(OUTSIDE))

@@ -1,0 +1,116 @@
+"""What somebody who knows the originals can link: the released rows that each of them may stand behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import polars as pl
+
+from incrowd.verify.coverage import Boxes, count_meeting, points
+from incrowd.verify.domain import Array
+from incrowd.verify.groups import combine
+from incrowd.verify.levels import Distributions, distinct
+from incrowd.verify.manifest import Claims
+from incrowd.verify.payload import Payload
+from incrowd.verify.promises import broken, note_levels, promise_name
+from incrowd.verify.verdict import Findings
+
+PAIR_BUDGET = 2 * 10**9
+"""Distinct boxes times distinct originals up to which releases per original are counted exactly."""
+
+_TABLE_BUDGET = 1 << 24
+
+
+def check_linking(findings: Findings, claims: Claims, payload: Payload, codes: Sequence[Array]) -> None:
+    """Count the released rows that are consistent with each original; judge exact non-homogeneous values by them."""
+    cells = payload.cells
+    linked_values = claims.sensitive is not None and payload.exact is not None and not claims.homogeneous
+    n_distinct = _n_distinct(claims, codes, cells.n_groups)
+    n_values = len(claims.sensitive.marginal) if claims.sensitive is not None and linked_values else 1
+    if n_distinct is None or n_distinct * n_values > max(_TABLE_BUDGET, n_distinct):
+        _note_lower_bound(findings, claims, payload)
+        return
+    distinct_codes, multiplicity = _distinct(claims, codes)
+    asked = points(distinct_codes, [q.domain.n_leaves for q in claims.quasi], len(multiplicity))
+    owner, value, weight = np.arange(cells.n_groups), np.zeros(cells.n_groups, np.int64), cells.size
+    if linked_values and payload.exact is not None:
+        found = Distributions.of_rows(cells.group, payload.exact, cells.n_groups, n_values)
+        owner, value, weight = found.owner, found.value, found.count
+    boxes = Boxes(cells.lo, cells.hi, [cells.of_groups(m)[owner] for m in range(len(codes))], len(owner))
+    linked = count_meeting(asked, boxes, weight, value, n_values)
+    total = linked.sum(axis=1)
+    findings.levels["releases_per_original_min"] = int(total.min()) if len(total) else None
+    mean = float((total * multiplicity).sum() / max(1, multiplicity.sum()))
+    findings.levels["releases_per_original_mean"] = mean
+    findings.judge("releases per original", [], f"counted exactly for {len(total)} distinct originals")
+    if linked_values:
+        _judge_linked(findings, claims, linked)
+
+
+def _n_distinct(claims: Claims, codes: Sequence[Array], n_boxes: int) -> int | None:
+    """Return the number of distinct originals, or ``None`` when they are too many to be linked one by one."""
+    limit = PAIR_BUDGET // max(1, n_boxes)
+    if not codes or not len(codes[0]):
+        return None
+    key, size = np.zeros(len(codes[0]), np.int64), 1
+    for code, q in zip(codes, claims.quasi, strict=True):
+        size *= q.domain.n_leaves
+        if size >= 2**62:
+            return _capped(int(_numbered(claims, codes).max()) + 1, limit)
+        key = key * q.domain.n_leaves + code
+    return _capped(pl.Series(key).n_unique(), limit)
+
+
+def _capped(number: int, limit: int) -> int | None:
+    return number if number <= limit else None
+
+
+def _numbered(claims: Claims, codes: Sequence[Array]) -> Array:
+    return combine(list(codes), [q.domain.n_leaves for q in claims.quasi], len(codes[0]))
+
+
+def _distinct(claims: Claims, codes: Sequence[Array]) -> tuple[list[Array], Array]:
+    which = _numbered(claims, codes)
+    multiplicity = np.bincount(which)
+    first = np.empty(len(multiplicity), np.int64)
+    first[which] = np.arange(len(which))
+    return [code[first] for code in codes], multiplicity
+
+
+def _note_lower_bound(findings: Findings, claims: Claims, payload: Payload) -> None:
+    """Fall back on what needs no counting: an original is consistent with the rows of its own box."""
+    covers = any(check.name == "covers" and check.ok for check in findings.checks)
+    size = payload.cells.size
+    smallest = int(size.min()) if covers and len(size) else None
+    findings.levels["releases_per_original_min"] = smallest
+    mean = float((size.astype(np.float64) ** 2).sum() / max(1, size.sum())) if covers else None
+    findings.levels["releases_per_original_mean"] = mean
+    findings.skip("releases per original", f"a lower bound: more than {PAIR_BUDGET:.0e} pairs of boxes and originals")
+    del claims
+
+
+def _judge_linked(findings: Findings, claims: Claims, linked: Array) -> None:
+    """Judge exact values of a non-homogeneous release.
+
+    An original that can be linked to fewer than l values is believed to have one of them with more than 1/l, however
+    the candidates are weighted: a violation. When even equal weights keep the promise it holds. In between the
+    weights, that is the number of matchings, decide, and nobody can count those.
+    """
+    found = Distributions.of_matrix(linked)
+    note_levels(findings, found, claims)
+    n_linked = found.measure(distinct)
+    pending = {promise_name(p): p for p in claims.promises if p.kind in ("l", "alpha", "t")}
+    findings.checks = [check for check in findings.checks if check.name not in pending]
+    for name, promise in pending.items():
+        need = {"l": promise.given.get("l", 1), "alpha": 1 / promise.given.get("alpha", 1)}.get(promise.kind, 1)
+        few = n_linked < ceil(need - 1e-9)
+        wrong = broken(promise, found, claims)
+        if few.any():
+            findings.judge(name, [f"{few.sum()} distinct originals can be linked to too few sensitive values"], "")
+        elif wrong.any() and not (promise.kind == "l" and promise.given["l_kind"] == "distinct"):
+            why = "the weights cannot be told from the release"
+            findings.skip(name, f"equal weights break it for {wrong.sum()} distinct originals; {why}")
+        else:
+            findings.judge(name, [], f"no link of any of {len(wrong)} distinct originals exceeds it")

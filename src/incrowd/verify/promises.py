@@ -1,0 +1,195 @@
+"""The guarantees of the manifest, held against the published rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from math import log
+
+import numpy as np
+
+from incrowd.verify.domain import Array
+from incrowd.verify.groups import relabel
+from incrowd.verify.levels import (
+    TOLERANCE,
+    Distributions,
+    above_share,
+    distances,
+    distinct,
+    entropies,
+    recursive_levels,
+    tops,
+    totals,
+)
+from incrowd.verify.manifest import Claims, Promise
+from incrowd.verify.payload import Payload
+from incrowd.verify.verdict import Findings
+
+_DEFAULT_C = 3.0
+
+
+def check_promises(findings: Findings, claims: Claims, payload: Payload) -> None:
+    """Check all that the published rows alone can show."""
+    if not claims.promises:
+        findings.skip("promises", "the manifest promises nothing")
+    _check_groups(findings, claims, payload)
+    found, where, what = distributions_of(claims, payload)
+    if claims.sensitive is None:
+        return
+    if found is None:
+        names = {promise_name(p) for p in claims.promises if p.kind in ("l", "t", "alpha")}
+        for name in sorted(names):
+            findings.skip(name, "needs the original: exact values of a non-homogeneous release are linked, not grouped")
+        return
+    note_levels(findings, found, claims)
+    for promise in claims.promises:
+        if promise.kind in ("l", "t", "alpha"):
+            wrong = broken(promise, found, claims)
+            findings.judge(promise_name(promise), _described(wrong, where, what), f"holds in {len(wrong)} {what}")
+
+
+def _check_groups(findings: Findings, claims: Claims, payload: Payload) -> None:
+    sizes = payload.cells.size
+    if claims.homogeneous:
+        findings.levels["k"] = int(sizes.min()) if len(sizes) else None
+    for promise in claims.promises:
+        if promise.kind == "k" and claims.homogeneous:
+            check_k(findings, sizes, promise.given["k"], payload.cells.first)
+        elif promise.kind == "lkc":
+            check_lkc(findings, claims, payload, promise)
+
+
+def distributions_of(claims: Claims, payload: Payload) -> tuple[Distributions | None, Array, str]:
+    """Return the distributions that guarantees speak of, a release row of each, and what they belong to."""
+    if payload.counts is not None:
+        return Distributions.of_matrix(payload.counts), np.arange(len(payload.counts)), "rows"
+    first = payload.cells.first
+    if payload.exact is None or claims.sensitive is None or not claims.homogeneous:
+        return None, first, "groups"
+    n_values = len(claims.sensitive.marginal)
+    return Distributions.of_rows(payload.cells.group, payload.exact, len(first), n_values), first, "groups"
+
+
+def promise_name(promise: Promise) -> str:
+    """Name the check of a promise."""
+    if promise.kind == "l":
+        return f"l ({promise.given['l_kind']})"
+    return "t (ordered)" if promise.kind == "t" and promise.given["ordered"] else promise.kind
+
+
+def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
+    """Every group has at least k rows."""
+    small = sizes < k
+    problems = []
+    if small.any():
+        row = int(first[small].min())
+        problems.append(
+            f"{small.sum()} of {len(sizes)} groups have fewer than k = {k} rows, "
+            f"the smallest {int(sizes.min())}, first at release row {row}"
+        )
+    findings.judge("k", problems, f"{len(sizes)} groups of at least {int(sizes.min()) if len(sizes) else 0} rows")
+
+
+def broken(promise: Promise, found: Distributions, claims: Claims) -> Array:
+    """Tell which distributions break a promise about sensitive values."""
+    given = promise.given
+    if promise.kind == "alpha":
+        return above_share(found.measure(tops), found.measure(totals), Fraction(str(given["alpha"])))
+    if promise.kind == "t":
+        marginal = claims.sensitive.marginal if claims.sensitive else np.zeros(0, np.int64)
+        far = partial(distances, marginal=marginal, ordered=given["ordered"])
+        return np.asarray(found.measure(far) > given["t"] + TOLERANCE)
+    return broken_l(found, given["l"], given["l_kind"], given.get("c"))
+
+
+def broken_l(found: Distributions, l: float, kind: str, c: float | None) -> Array:
+    """Tell which distributions are not l-diverse."""
+    if kind == "frequency":
+        return above_share(found.measure(tops), found.measure(totals), 1 / Fraction(str(l)))
+    if kind == "distinct":
+        return found.measure(distinct) < l
+    if kind == "entropy":
+        return found.measure(entropies) < log(l) - TOLERANCE
+    return found.measure(partial(recursive_levels, c=c or _DEFAULT_C)) < l
+
+
+def note_levels(findings: Findings, found: Distributions, claims: Claims) -> None:
+    """Note the levels that are reached, promised or not."""
+    promised_c = [p.given["c"] for p in claims.promises if p.kind == "l" and p.given["l_kind"] == "recursive"]
+    ordered = any(p.kind == "t" and p.given["ordered"] for p in claims.promises)
+    marginal = claims.sensitive.marginal if claims.sensitive else np.zeros(0, np.int64)
+    findings.levels |= reached(found, marginal, c=min(promised_c, default=_DEFAULT_C), ordered=ordered)
+
+
+def reached(found: Distributions, marginal: Array, *, c: float, ordered: bool) -> dict[str, float | int | None]:
+    """Return the worst level of each model over all distributions."""
+    if not found.n_owners:
+        return dict.fromkeys(("l_frequency", "l_distinct", "l_entropy", "l_recursive", "t", "alpha"))
+    top, total = found.measure(tops), found.measure(totals)
+    return {
+        "l_frequency": float((total / top).min()),
+        "l_distinct": int(found.measure(distinct).min()),
+        "l_entropy": float(np.exp(found.measure(entropies).min())),
+        "l_recursive": int(found.measure(partial(recursive_levels, c=c)).min()),
+        "t": float(found.measure(partial(distances, marginal=marginal, ordered=ordered)).max()),
+        "alpha": float((top / total).max()),
+    }
+
+
+def _described(wrong: Array, where: Array, what: str) -> list[str]:
+    if not wrong.any():
+        return []
+    return [f"broken in {wrong.sum()} of {len(wrong)} {what}, first at release row {int(where[wrong].min())}"]
+
+
+def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Promise) -> None:
+    """Every combination of L cells is shared by K rows, and none of them tells a sensitive value beyond C.
+
+    Fewer cells make larger groups whose shares are averages, so the combinations of exactly L decide.
+    """
+    if not claims.homogeneous:
+        findings.skip("lkc", "rows of a non-homogeneous release do not form groups")
+        return
+    cells, limit = payload.cells, Fraction(str(promise.given["C"]))
+    found, _, _ = distributions_of(claims, payload)
+    problems: list[str] = []
+    if payload.counts is not None and found is not None:
+        wrong = above_share(found.measure(tops), found.measure(totals), limit)
+        problems += [f"{wrong.sum()} rows have a share above C"] if wrong.any() else []
+        found = None
+    smallest, surest, small, sure = len(cells.group), 0.0, 0, 0
+    for columns in combinations(range(len(claims.quasi)), min(promise.given["L"], len(claims.quasi))):
+        joined = _joined(payload, list(columns))
+        size = np.bincount(joined, weights=cells.size).astype(np.int64)
+        small += bool((size < promise.given["K"]).any())
+        smallest = min(smallest, int(size.min(initial=smallest)))
+        if found is not None:
+            top = _top_counts(found, joined, len(size))
+            sure += bool(above_share(top, size, limit).any())
+            surest = max(surest, float((top / size).max(initial=0.0)))
+    problems += (
+        [f"{small} combinations of columns have groups of fewer than K = {promise.given['K']} rows"] if small else []
+    )
+    problems += [f"{sure} combinations of columns have a share above C = {promise.given['C']}"] if sure else []
+    findings.levels["lkc_k"], findings.levels["lkc_c"] = smallest, surest if found is not None else None
+    findings.judge("lkc", problems, f"all combinations of {promise.given['L']} quasi-identifiers")
+
+
+def _joined(payload: Payload, columns: list[int]) -> Array:
+    """Return, per group, a number for its combination of some columns' cells."""
+    key, size = np.zeros(payload.cells.n_groups, np.int64), 1
+    for m in columns:
+        n = len(payload.cells.lo[m])
+        key, found = relabel(key * n + payload.cells.of_groups(m), size * n)
+        size = max(1, len(found))
+    return key
+
+
+def _top_counts(found: Distributions, joined: Array, n: int) -> Array:
+    key = joined[found.owner].astype(np.int64) * found.n_values + found.value
+    dense, keys = relabel(key, n * found.n_values)
+    count = np.bincount(dense, weights=found.count).astype(np.int64)
+    top = np.zeros(n, np.int64)
+    np.maximum.at(top, keys // found.n_values, count)
+    return top

@@ -1,0 +1,129 @@
+"""What the verifier says: one line per check, the levels that were reached, and nothing of anybody's data."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from incrowd.errors import VerificationError
+
+Level = float | int | None
+
+_MARKS = {True: "ok", False: "FAIL", None: "--"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question and its answer.
+
+    Attributes
+    ----------
+    name
+        What was checked.
+    ok
+        Whether it holds; ``None`` when it cannot be told from what was given.
+    detail
+        Column names, counts, parameters and row positions in the release; never a cell.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answers to all checks of one release.
+
+    Attributes
+    ----------
+    checks
+        Every check that was made or could not be made.
+    levels
+        The levels that the release reaches, whether promised or not; ``None`` where unknown.
+    """
+
+    checks: tuple[Check, ...]
+    levels: dict[str, Level] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed."""
+        return all(check.ok is not False for check in self.checks)
+
+    @property
+    def violations(self) -> list[str]:
+        """One sentence per failed check."""
+        return [f"{check.name}: {check.detail}" for check in self.checks if check.ok is False]
+
+    @property
+    def unknown(self) -> list[str]:
+        """One sentence per check that could not be made."""
+        return [f"{check.name}: {check.detail}" for check in self.checks if check.ok is None]
+
+    def raise_for_violations(self) -> None:
+        """Raise `VerificationError` unless the verdict is ok."""
+        found = self.violations
+        if found:
+            fact = f"The release does not keep its promise: {len(found)} violations\n  " + "\n  ".join(found)
+            raise VerificationError(fact, "do not hand it out; mend what is listed and verify again", violations=found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        checks = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in self.checks]
+        return {"ok": self.ok, "checks": checks, "levels": dict(self.levels)}
+
+    def _headline(self) -> str:
+        failed, open_ = len(self.violations), len(self.unknown)
+        head = "holds" if self.ok else f"BROKEN, {failed} of {len(self.checks)} checks failed"
+        return f"Verdict: {head} ({len(self.checks)} checks, {open_} not possible)"
+
+    def __str__(self) -> str:
+        width = max((len(check.name) for check in self.checks), default=0)
+        lines = [self._headline()]
+        lines += [f"  {_MARKS[c.ok]:<4}  {c.name:<{width}}  {c.detail}" for c in self.checks]
+        if self.levels:
+            lines.append("Levels reached:")
+            width = max(map(len, self.levels))
+            lines += [f"  {name:<{width}}  {_number(value)}" for name, value in self.levels.items()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{_MARKS[c.ok]}</td><td>{html.escape(c.name)}</td><td>{html.escape(c.detail)}</td></tr>"
+            for c in self.checks
+        )
+        levels = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{_number(value)}</td></tr>" for name, value in self.levels.items()
+        )
+        return (
+            f"<div><p><b>{html.escape(self._headline())}</b></p><table>{rows}</table>"
+            f"<p>Levels reached</p><table>{levels}</table></div>"
+        )
+
+
+class Findings:
+    """Collects checks and levels while the verifier walks through a release."""
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self.levels: dict[str, Level] = {}
+
+    def judge(self, name: str, problems: Sequence[str], fine: str) -> bool:
+        """Note a check that holds when there are no problems, and return whether it does."""
+        self.checks.append(Check(name, not problems, "; ".join(problems) if problems else fine))
+        return not problems
+
+    def skip(self, name: str, why: str) -> None:
+        """Note a check that cannot be made."""
+        self.checks.append(Check(name, None, why))
+
+    def verdict(self) -> Verdict:
+        """Return what was found."""
+        return Verdict(tuple(self.checks), dict(self.levels))
+
+
+def _number(value: Level) -> str:
+    return "unknown" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

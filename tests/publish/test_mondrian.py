@@ -1,0 +1,136 @@
+"""The fast Mondrian equals the plain one, group for group."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+import naive_mondrian
+from incrowd.table import Table
+from strategies import tables
+
+CONSTRAINTS = [
+    {},
+    {"l": 1.5},
+    {"l": 2, "l_kind": "distinct"},
+    {"l": 1.4, "l_kind": "entropy"},
+    {"l": 2, "l_kind": "recursive", "c": 2.0},
+    {"t": 0.3},
+    {"t": 0.3, "ordered": True},
+    {"alpha": 0.7},
+    {"l": 1.2, "t": 0.5, "alpha": 0.8},
+]
+
+
+def groups_of(release, table):
+    """The released groups as sets of table rows, found through the row map and the cells' numbers."""
+    row_of = {int(row): i for i, row in enumerate(table.rows)}
+    found = {}
+    for cell, row in zip(release.cell_of, release.private.rows, strict=True):
+        found.setdefault(int(cell), set()).add(row_of[int(row)])
+    return sorted(sorted(group) for group in found.values())
+
+
+def expected(table, form, strict, constraints):
+    codes = [tuple(int(x) for x in row) for row in table.codes]
+    sensitive = [int(x) for x in table.sensitive]
+
+    def keeps(values):
+        return naive_mondrian.holds(values, sensitive, **constraints)
+
+    if not keeps(sensitive):
+        return None
+    if form == "single":
+        found = naive_mondrian.single(codes, sensitive, table.hierarchies, keeps)
+    else:
+        found = naive_mondrian.multi(codes, sensitive, table.hierarchies, keeps, strict)
+    return sorted(sorted(group) for group in found)
+
+
+@given(tables(), st.integers(1, 6), st.sampled_from(CONSTRAINTS), st.sampled_from(["strict", "relaxed", "single"]))
+def test_equals_the_plain_algorithm(drawn, k, constraints, form):
+    options = {"recoding": "single" if form == "single" else "multi", "strict": form != "relaxed"}
+    table = Table.encode(drawn.frame, drawn.schema)
+    wanted = expected(table, form, form != "relaxed", {"k": k, **constraints})
+    method = ic.Mondrian(k=k, **constraints, **options)
+    if wanted is None:
+        with pytest.raises(ic.InfeasibleError):
+            method.publish(drawn.frame, drawn.schema)
+        return
+    assert groups_of(method.publish(drawn.frame, drawn.schema, seed=1), table) == wanted
+
+
+@given(tables(), st.integers(1, 5), st.sampled_from(["multi", "single"]))
+def test_cells_are_tight_closures(drawn, k, recoding):
+    table = Table.encode(drawn.frame, drawn.schema)
+    if table.n_rows < k:
+        return
+    release = ic.Mondrian(k=k, recoding=recoding).publish(drawn.frame, drawn.schema)
+    originals = table.codes[release.private.rows]
+    for m, hierarchy in enumerate(table.hierarchies):
+        for cell in range(len(release.cell_lo)):
+            inside = originals[release.cell_of == cell, m]
+            if recoding == "single":  # tightened over all rows that share the range
+                same = (release.lo[:, m] == release.cell_lo[cell, m]) & (release.hi[:, m] == release.cell_hi[cell, m])
+                inside = originals[same, m]
+            closed = naive_mondrian.closure(hierarchy, [int(x) for x in inside])
+            assert closed == (release.cell_lo[cell, m], release.cell_hi[cell, m])
+
+
+@given(tables(min_rows=4), st.integers(1, 4), st.sampled_from(["multi", "single"]))
+def test_transform_gives_published_rows_their_own_cells(drawn, k, recoding):
+    release = ic.Mondrian(k=k, recoding=recoding).publish(drawn.frame, drawn.schema)
+    again = release.transform(drawn.frame)
+    own = again[release.private.rows].select(release.quasi)
+    assert own.equals(release.frame.select(release.quasi))
+
+
+def one_column(values, hierarchy, k=2, **options):
+    frame = pl.DataFrame({"q": values, "s": ["a", "b"] * (len(values) // 2)})
+    schema = ic.Schema(quasi={"q": hierarchy}, sensitive="s")
+    return ic.Mondrian(k=k, **options).publish(frame, schema)
+
+
+@pytest.mark.parametrize(("recoding", "between"), [("multi", "10-20"), ("single", "10-21")])
+def test_transform_covers_new_rows_without_showing_them(recoding, between):
+    release = one_column([10, 11, 20, 21, 30, 31, 40, 41], ic.Intervals(), recoding=recoding)
+    assert sorted(release.frame["q"].unique()) == ["10-11", "20-21", "30-31", "40-41"]
+    new = pl.DataFrame({"q": [10, 15, 40]})
+    assert release.transform(new)["q"].to_list() == ["10-11", between, "40-41"]
+
+
+def test_transform_says_what_it_does_outside_the_domain():
+    release = one_column([10, 11, 20, 21], ic.Intervals())
+    outside = pl.DataFrame({"q": [5, 99, None]})
+    with pytest.raises(ic.SchemaError, match="'q' has 3 rows"):
+        release.transform(outside)
+    assert release.transform(outside, unseen="suppress")["q"].to_list() == ["10-21"] * 3
+    with pytest.raises(ic.SchemaError, match="'q' has 1 rows"):
+        release.transform(outside, unseen="nearest")
+    assert release.transform(outside.head(2), unseen="nearest")["q"].to_list() == ["10-11", "20-21"]
+    with pytest.raises(ic.ParameterError, match="unseen is 'guess'"):
+        release.transform(outside, unseen="guess")
+
+
+def test_relaxed_cuts_share_ties_out():
+    strict = one_column([5, 5, 5, 5, 5, 9], ic.Intervals(), k=3)
+    relaxed = one_column([5, 5, 5, 5, 5, 9], ic.Intervals(), k=3, strict=False)
+    assert len(strict.cell_lo) == 1
+    assert sorted(np.bincount(relaxed.cell_of)) == [3, 3]
+
+
+def test_wrong_parameters_are_refused():
+    with pytest.raises(ic.ParameterError, match="k is 0"):
+        ic.Mondrian(k=0)
+    with pytest.raises(ic.ParameterError, match="recoding is 'global'"):
+        ic.Mondrian(k=2, recoding="global")
+    with pytest.raises(ic.ParameterError, match="strict is False"):
+        ic.Mondrian(k=2, recoding="single", strict=False)
+    with pytest.raises(ic.ParameterError, match="no parameter 'q'"):
+        ic.publish(pl.DataFrame({"a": [1]}), None, method="mondrian", k=2, q=1)
+    with pytest.raises(ic.ParameterError, match="no method 'magic'"):
+        ic.publish(pl.DataFrame({"a": [1]}), None, method="magic", k=2)
+    with pytest.raises(ic.ParameterError, match="needs k"):
+        ic.publish(pl.DataFrame({"a": [1]}), None, method="mondrian")
