@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.errors import HierarchyError, SchemaError
-from incrowd.hierarchy import Hierarchy, Taxonomy
+from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec, Taxonomy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, type_of
 from incrowd.schema import Attribute, Role, Schema
 
@@ -144,8 +144,8 @@ def _clean(column: pl.Series, attribute: Attribute, missing_tokens: Sequence[str
         raise SchemaError(fact, "give it the role 'identifier' to drop it, or take it out of the schema")
     if attribute.type is not None and attribute.type != type_of(values):
         return _cast(values, attribute.type)
-    if attribute.type is None and values.dtype == pl.String and not isinstance(attribute.hierarchy, Taxonomy):
-        return _as_numbers(values) if attribute.role is Role.QUASI else values
+    if attribute.type is None and values.dtype == pl.String and attribute.role is Role.QUASI:
+        return _as_numbers(values, attribute.hierarchy)
     return values
 
 
@@ -160,25 +160,25 @@ def _cast(values: pl.Series, kind: str) -> pl.Series:
     return cast
 
 
-def _as_numbers(values: pl.Series) -> pl.Series:
-    """Read text that is all numbers as numbers; refuse text that is mostly numbers: it would count as names."""
-    distinct = values.drop_nulls().unique()
-    as_number = distinct.cast(pl.Float64(), strict=False)
-    if as_number.null_count() == len(distinct):
+def _as_numbers(values: pl.Series, spec: Spec | None) -> pl.Series:
+    """Read text as numbers where the hierarchy wants numbers; refuse text that is mostly numbers but not all."""
+    if isinstance(spec, Taxonomy) or (isinstance(spec, Intervals) and spec.declared):
         return values
-    if as_number.null_count() == 0:
+    distinct = values.drop_nulls().unique()
+    n_names = distinct.cast(pl.Float64(), strict=False).null_count()
+    wants_numbers = isinstance(spec, Intervals) or (isinstance(spec, Builder) and spec.kind in ("bins", "mdl"))
+    if n_names == 0 and wants_numbers:
         whole = distinct.cast(pl.Int64(), strict=False).null_count() == 0
-        same_length = distinct.str.len_chars().n_unique() == 1 and len(distinct) > 1
-        leading_zero = distinct.str.starts_with("0").any() and same_length
-        return values if leading_zero else values.cast(pl.Int64() if whole else pl.Float64())
+        return values.cast(pl.Int64() if whole else pl.Float64())
+    if n_names in (0, len(distinct)):
+        return values
     known = values.drop_nulls()
     n_text = known.cast(pl.Float64(), strict=False).null_count()
     if n_text < (1 - _MIXED) * len(known):
         n_numbers = len(known) - n_text
         fact = f"Column {values.name!r} mixes types: {n_numbers} rows are numbers and {n_text} rows are other text"
-        raise SchemaError(
-            fact, "mend the data, list such texts under missing_tokens, or declare the column's type as 'str'"
-        )
+        hint = "mend the data, list such texts under missing_tokens, or declare the column's type as 'str'"
+        raise SchemaError(fact, hint)
     return values
 
 

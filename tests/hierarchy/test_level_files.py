@@ -72,11 +72,16 @@ def test_header_of_small_tables(read, content, leaves):
         ('"a;b",x,*\n"c,d",y,*\n', ["a;b", "c,d"], ["x", "y"]),
         ("head, a;group;root\na, b;x;*\nc, d;y;*\n", ["a, b", "c, d"], ["x", "y"]),
         ('"say ""a""",x,*\n"two\nlines",y,*\n', ['say "a"', "two\nlines"], ["x", "y"]),
+        ("a;p,x;*\nb;q,x;*\n", ["a", "b"], ["p,x", "q,x"]),
         (" a ,x,*\nä→😀,y,*\n", [" a ", "ä→😀"], ["x", "y"]),
     ],
 )
 def test_delimiter_inside_names(read, content, leaves, level1):
     assert read(content) == (leaves, [level1, ["*", "*"]])
+
+
+def test_a_root_decides_between_delimiters(read):
+    assert read("a, b, c;*\nd, e, f;*\n") == (["a, b, c", "d, e, f"], [["*", "*"]])
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,9 @@ def lo_hi_label(kind: str, lo: int, hi: int, has_null: bool) -> str:
         if lo == hi:
             return leaves[lo]
         return next(
-            level[lo] for level in levels if [i for i in range(len(level)) if level[i] == level[lo]] == [*range(lo, hi + 1)]
+            level[lo]
+            for level in levels
+            if [i for i in range(len(level)) if level[i] == level[lo]] == [*range(lo, hi + 1)]
         )
     if kind == "age":
         return str(AGES[lo]) if lo == hi else f"{AGES[lo]}-{AGES[hi]}"
@@ -93,9 +95,7 @@ def lo_hi_label(kind: str, lo: int, hi: int, has_null: bool) -> str:
 def work_closure(codes: list[int], has_null: bool) -> tuple[int, int]:
     shift = int(has_null)
     nodes = [(i, i) for i in range(5 + shift)] + [(shift, 1 + shift), (2 + shift, 3 + shift), (0, 4 + shift)]
-    return min(
-        ((a, b) for a, b in nodes if a <= min(codes) and max(codes) <= b), key=lambda node: node[1] - node[0]
-    )
+    return min(((a, b) for a, b in nodes if a <= min(codes) and max(codes) <= b), key=lambda node: node[1] - node[0])
 
 
 def code_rows(original: pl.DataFrame, policy: str) -> tuple[list[int], dict[int, dict[str, Any]]]:
@@ -159,9 +159,11 @@ def make(
     work = copy.deepcopy(WORK)
     if has_null:
         work = {**work, "leaves": [None, *work["leaves"]], "levels": [["(missing)", *WORK["levels"][0]], ["*"] * 6]}
+
     def marginal(q: str, size: int) -> list[int]:
         count = Counter(coded[int(i)][q] for i in rows)
         return [count[c] for c in range(size)]
+
     ill_count = Counter(coded[int(i)]["ill"] for i in rows)
     manifest = {
         "format": 1, "incrowd": "0.1.0", "method": {"name": "by hand", "parameters": {"k": k}}, "recoding": recoding,
@@ -169,12 +171,14 @@ def make(
         "rows": {"input": n, "missing": n - len(kept), "suppressed": len(kept) - len(rows), "released": len(rows)},
         "missing": {"policy": policy, "tokens": ["?"]},
         "quasi": [
-            {"name": "age", "hierarchy": {"kind": "intervals", "type": "int", "values": AGES}, "marginal": marginal("age", 20)},
+            {"name": "age", "hierarchy": {"kind": "intervals", "type": "int", "values": AGES},
+             "marginal": marginal("age", 20)},
             {"name": "work", "hierarchy": work, "marginal": marginal("work", 5 + int(has_null))},
             {"name": "day", "hierarchy": {"kind": "intervals", "type": "date", "values": [str(d) for d in DAYS]},
              "marginal": marginal("day", 12)},
         ],
-        "sensitive": {"name": "ill", "type": "str", "values": values, "form": form, "marginal": [ill_count[v] for v in values]},
+        "sensitive": {"name": "ill", "type": "str", "values": values, "form": form,
+                      "marginal": [ill_count[v] for v in values]},
         "target": "ill", "other": ["hours"], "dropped": ["name"],
     }  # fmt: skip
     return Made(manifest, pl.DataFrame(columns), pl.DataFrame(csv), rows, original)

@@ -13,7 +13,7 @@ from incrowd.cli.show import Screen
 from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, VerificationError
 from incrowd.version import __version__
 
-DONE, BAD_INPUT, NOT_MET, STOPPED = 0, 2, 3, 130
+BAD_INPUT, NOT_MET, STOPPED = 2, 3, 130
 
 app = typer.Typer(
     name="incrowd",
@@ -38,24 +38,15 @@ LKinds = "frequency, distinct, entropy or recursive."
 def main() -> None:
     """Run the command line: every error that incrowd raises becomes a message and an exit code."""
     try:
-        app(standalone_mode=False)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
+        app()
+    except SystemExit as stop:
+        if stop.code == STOPPED:
+            print("Stopped. Nothing was written.", file=sys.stderr)  # noqa: T201
+        raise
     except (InfeasibleError, VerificationError) as error:
         _complain(error, NOT_MET)
     except IncrowdError as error:
         _complain(error, BAD_INPUT)
-    except KeyboardInterrupt:
-        print("\nStopped. Nothing was written.", file=sys.stderr)  # noqa: T201
-        sys.exit(STOPPED)
-    except Exception as error:
-        show = getattr(error, "show", None)  # usage errors of the parser know how to present themselves
-        if show is None:
-            if type(error).__name__ == "Abort":
-                sys.exit(STOPPED)
-            raise
-        show()
-        sys.exit(BAD_INPUT)
 
 
 def _complain(error: IncrowdError, code: int) -> None:
@@ -188,8 +179,7 @@ def verify(
             if any(x is not None for x in (sensitive, k, l, t, alpha)):
                 fact = "--sensitive, -k, -l, -t and --alpha are for tables of other origin"
                 raise ParameterError(fact, "name its quasi-identifiers too: --quasi a,b,c")
-            source = None if original is None else io.read(original, query=query, progress=progress, types={})
-            verdict = check(Path(release), source)
+            verdict = check(Path(release), original, query=query, progress=progress)
         else:
             frame = io.read(release, query=query, progress=progress)
             names = [name.strip() for name in quasi.split(",")]

@@ -69,7 +69,9 @@ def tell(screen: Screen, folder: Path, k: int) -> None:
         "a decision tree, tested on 15 060 people who are not in the release",
         [{"trained on": name, "accuracy": f"{value:.1%}"} for name, value in accuracies.items()],
     )
-    screen.say(f"\nDone in {time.perf_counter() - start:.1f} s. Look into {folder}/release; its .private stays at home.")
+    screen.say(
+        f"\nDone in {time.perf_counter() - start:.1f} s. Look into {folder}/release; its .private stays at home."
+    )
     screen.say("Your own table: incrowd init data.csv -o data.toml, edit data.toml, then")
     screen.say("                incrowd publish data.csv -s data.toml -k 10 -o release")
 

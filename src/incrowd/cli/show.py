@@ -81,7 +81,9 @@ class Screen:
             TextColumn("{task.percentage:>3.0f}%"),
             TimeElapsedColumn(),
         )
-        with Progress(*columns, console=self.err, transient=True, disable=self.quiet) as bars:
+        with Progress(
+            *columns, console=self.err, transient=True, disable=self.quiet or not self.err.is_terminal
+        ) as bars:
             tasks: dict[str, TaskID] = {}
 
             def report(stage: str, done: int, total: int) -> None:

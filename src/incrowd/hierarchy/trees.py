@@ -73,11 +73,11 @@ def _bin_numbers(name: str, values: npt.NDArray[Any], width: float, start: float
     with np.errstate(over="ignore"):
         quotient = (values - float(start)) / width
     if not np.isfinite(quotient).all():
-        fact = f"Column {name!r} is too far from {start} to be cut into bins of width {width}"
+        fact = f"Column {name!r} has values too far apart for bins of width {width}"
         raise HierarchyError(fact, "take wider bins")
     nearest = np.rint(quotient)
     # 0.3 / 0.1 is a little less than 3, and 0.3 begins a bin all the same.
-    begins = np.abs(quotient - nearest) <= 1e-9 * np.maximum(1, np.abs(nearest))
+    begins = np.abs(quotient - nearest) <= 1e-9 + 1e-15 * np.abs(nearest)
     whole = np.where(begins, nearest, np.floor(quotient))
     if np.abs(whole).max() >= 1 << 62:
         return np.array([int(number) for number in whole], dtype=object)

@@ -108,16 +108,8 @@ def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) 
             _sync_folder(target.parent)
     except BaseException:
         for folder in (*finished, *temporaries):
-            _remove(folder)
+            shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def _remove(folder: Path) -> None:
-    # Hidden first: an unwanted result vanishes at once even if removing it takes long.
-    hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    with suppress(OSError):
-        folder.rename(hidden)
-        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _refuse_existing(target: Path) -> None:

@@ -183,7 +183,8 @@ class _Marks:
         opening = closing = np.empty(0, dtype=np.int64)
         if quoted:
             is_quote = kinds == _QUOTE
-            outside = np.cumsum(is_quote) % 2 == 0
+            # Only odd or even matters, so a small counter may wrap around.
+            outside = np.cumsum(is_quote, dtype=np.uint8) % 2 == 0
             quotes = positions[is_quote]
             opening, closing = quotes[::2], quotes[1::2]
             structure = outside & ~is_quote
@@ -241,9 +242,11 @@ def _check_quotes(place: _Place, data: bytes, marks: _Marks) -> None:
     text = np.frombuffer(data, dtype=np.uint8)
     # Beyond the last whole record there may be an opening quote whose partner was not read yet.
     opening, closing = (quotes[quotes < len(text)] for quotes in (marks.opening, marks.closing))
-    borders = [*np.unique(marks.kinds), _QUOTE]
-    good_before = np.isin(text[opening - 1], borders) | (opening == 0)
-    good_after = np.isin(text[closing + 1], [*borders, _RETURN])
+    is_border = np.zeros(256, dtype=bool)
+    is_border[[*np.unique(marks.kinds), _QUOTE]] = True
+    good_before = is_border[text[opening - 1]] | (opening == 0)
+    is_border[_RETURN] = True
+    good_after = is_border[text[closing + 1]]
     bad = np.concatenate((opening[~good_before], closing[~good_after]))
     if len(bad):
         hint = "Put the whole field in quotes and double the quotes inside it."

@@ -10,7 +10,8 @@ import polars as pl
 from incrowd.errors import InputError, MissingDependencyError
 from incrowd.io.columns import check_names
 
-_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+_MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1_048_576, 16_384, 32_767
+_MAX_WHOLE = 10**15 - 1
 
 
 def read_excel(path: Path) -> pl.DataFrame:
@@ -50,6 +51,10 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
     if frame.height >= _MAX_ROWS or frame.width > _MAX_COLUMNS:
         fact = f"{frame.height} rows and {frame.width} columns do not fit on an Excel sheet."
         raise InputError(fact, "Write Parquet or CSV.")
+    for column in frame:
+        if (excess := _beyond_excel(column)) is not None:
+            fact = f'Column "{column.name}" has {excess}, which an Excel sheet cannot hold.'
+            raise InputError(fact, "Write Parquet or CSV, or convert the column to text.")
     # In memory, because the writer would otherwise park the cells in files of the system's temporary folder;
     # text is never a formula or a link, whatever it starts with.
     options = {
@@ -61,6 +66,22 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
     }
     with path.open("wb") as handle, xlsxwriter.Workbook(handle, options) as workbook:
         frame.write_excel(workbook=workbook, worksheet="Sheet1")
+
+
+def _beyond_excel(column: pl.Series) -> str | None:
+    # The writer would round, cut or drop these without a word.
+    dtype = column.dtype
+    if dtype == pl.String and column.str.len_chars().gt(_MAX_TEXT).any():
+        return f"text of more than {_MAX_TEXT} characters"
+    if dtype.is_float() and column.is_infinite().any():
+        return "infinite numbers"
+    if dtype.is_integer() and ((column > _MAX_WHOLE) | (column < -_MAX_WHOLE)).any():
+        return "whole numbers of more than 15 digits"
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        return "a time zone"
+    if dtype in (pl.Date, pl.Datetime) and (column.dt.year() < 1901).any():
+        return "dates before 1901"
+    return None
 
 
 def _narrowed(column: pl.Series) -> pl.Series:

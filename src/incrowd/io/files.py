@@ -6,7 +6,7 @@ import gzip
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import polars as pl
 
@@ -85,15 +85,11 @@ def read(
     if not frame.height:
         fact = f"{where} has no rows."
         raise InputError(fact, "Check that the export was complete.")
-    if not text_format:
-        return declare(_without_tokens(to_polars(frame), tokens, where), types, where)
-    columns = []
-    for done, column in enumerate(frame):
-        notify("finding types", done, frame.width)
-        text = without_tokens(column, ["", *tokens])
-        columns.append(text if column.name in types else guessed(text))
-    notify("finding types", frame.width, frame.width)
-    return declare(pl.DataFrame(columns), types, where)
+    if text_format:
+        frame = _guess_types(frame, types, tokens, notify)
+    else:
+        frame = _without_tokens(to_polars(frame), tokens, where)
+    return declare(frame, types, where)
 
 
 def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
@@ -194,6 +190,16 @@ def _read_binary(path: Path, kind: str) -> pl.DataFrame:
     raise InputError(fact, "Write it again, or check that the copy is complete.")
 
 
+def _guess_types(frame: pl.DataFrame, types: Mapping[str, str], tokens: list[str], notify: Progress) -> pl.DataFrame:
+    columns = []
+    for done, column in enumerate(frame):
+        notify("finding types", done, frame.width)
+        text = without_tokens(column, ["", *tokens])
+        columns.append(text if column.name in types else guessed(text))
+    notify("finding types", frame.width, frame.width)
+    return pl.DataFrame(columns)
+
+
 def _without_tokens(frame: pl.DataFrame, tokens: list[str], where: str) -> pl.DataFrame:
     if not tokens:
         return frame
@@ -212,9 +218,13 @@ def _write_text(frame: pl.DataFrame, path: Path) -> None:
     # The writer leaves carriage returns bare, and a reader then takes them for the end of a line.
     bare = any((column.dtype == pl.String) and column.str.contains("\r", literal=True).any() for column in frame)
     style: Any = "non_numeric" if bare else "necessary"
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with cast("Any", opener)(path, "wb") as handle:
-        frame.write_csv(handle, separator=separator, quote_style=style)
+    with path.open("wb") as handle:
+        if path.suffix.lower() != ".gz":
+            frame.write_csv(handle, separator=separator, quote_style=style)
+            return
+        # Without name and time, so that equal tables give equal files.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=handle, compresslevel=6, mtime=0) as packed:
+            frame.write_csv(cast("IO[bytes]", packed), separator=separator, quote_style=style)
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {

@@ -57,7 +57,7 @@ def _grow(slots: Codes, hashes: Hashes, firsts: Codes) -> tuple[Codes, Hashes, C
 
 @kernel
 def _same(first: Codes, codes: Codes, row: int) -> bool:
-    for column in range(len(first)):  # noqa: SIM110 - compiled code has no generators
+    for column in range(len(first)):
         if first[column] != codes[row, column]:
             return False
     return True

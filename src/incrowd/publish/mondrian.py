@@ -33,7 +33,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from incrowd.errors import ParameterError
-from incrowd.kernels.partition import Domains, Limits, close_groups, mondrian
+from incrowd.kernels.partition import Domains, Limits, Work, close_groups, mondrian
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
 from incrowd.publish.domains import flatten, limits
@@ -113,18 +113,18 @@ class Mondrian(Publisher):
         rows[:, :n_quasi] = table.codes
         rows[:, n_quasi] = 0 if table.sensitive is None else table.sensitive
         rows[:, n_quasi + 1] = np.arange(n, dtype=np.int32)
-        most = n // self.k + 2
+        most, most_leaves = n // self.k + 2, max(hierarchy.n_leaves for hierarchy in table.hierarchies)
+        work = Work(rows, np.empty_like(rows), np.empty(n, np.int32), np.zeros((4, most_leaves + 2), np.int64))
         groups, cuts = np.empty((most, 2), np.int64), np.zeros((2 * most, 4), np.int32)
         stack, state = np.zeros((most, 3), np.int64), np.array([1, 0, 1, 0], np.int64)
         stack[0] = 0, n, 0
-        spare, part = np.empty_like(rows), np.empty(n, np.int32)
         progress("cutting", 0, n)
         while state[0] > 0:
-            mondrian(rows, spare, part, stack, groups, cuts, state, self.strict, n_values, bounds, domains, _SLICE)
+            mondrian(work, stack, groups, cuts, state, self.strict, n_values, bounds, domains, _SLICE)
             progress("cutting", int(state[3]), n)
         n_groups = int(state[1])
         cell_of = np.empty(n, np.int64)
         cell_of[rows[:, n_quasi + 1]] = np.repeat(np.arange(n_groups), groups[:n_groups, 1] - groups[:n_groups, 0])
-        del rows, spare, part
+        del work, rows
         lo, hi = close_groups(table.codes, cell_of, n_groups, domains)
         return Choice(lo, hi, cell_of, recoding=TreeRecoding(cuts[: state[2]].copy(), lo, hi))

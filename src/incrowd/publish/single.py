@@ -8,7 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.kernels.partition import Domains, Limits, close, extent, refine_groups
+from incrowd.kernels.partition import (
+    HAS_MISSING,
+    N_LEAVES,
+    N_LEVELS,
+    NODE_START,
+    SIZE,
+    Domains,
+    Limits,
+    close,
+    extent,
+    refine_groups,
+)
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.recoding import GlobalRecoding
 from incrowd.table import Table
@@ -22,7 +33,7 @@ def cut_globally(table: Table, domains: Domains, bounds: Limits, n_values: int, 
     A range whose cut is not allowed is never tried again: groups only get smaller, and a constraint that fails for a
     group fails for some part of it.
     """
-    n, k = table.n_rows, int(bounds.whole[0])
+    n, k = table.n_rows, int(bounds.whole[SIZE])
     sensitive = np.zeros(n, np.int32) if table.sensitive is None else table.sensitive
     group, n_groups = np.zeros(n, np.int64), 1
     ranges: list[list[Range]] = [[] for _ in table.hierarchies]
@@ -66,15 +77,15 @@ def _candidates(table: Table, domains: Domains, m: int, piece: Range) -> Iterato
     """Yield the cuts to try, each as the last leaf of every part."""
     first, last = piece
     counts = table.marginals[m][first : last + 1]
-    if domains.n_levels[m]:
+    if domains.shape[m, N_LEVELS]:
         present = np.flatnonzero(counts) + first
         lo, hi, height = close(domains, m, int(present[0]), int(present[-1]))
-        below = domains.node_start[m] + (height - 1) * domains.n_leaves[m]
-        ends = np.unique(domains.node_hi[below + lo : below + hi + 1]).astype(np.int64)
+        below = domains.shape[m, NODE_START] + (height - 1) * domains.shape[m, N_LEAVES]
+        ends = np.unique(domains.nodes[1, below + lo : below + hi + 1]).astype(np.int64)
         ends[-1] = last  # leaves of the range beyond the node have no rows
         yield ends
         return
-    if domains.has_missing[m] and first == 0:
+    if domains.shape[m, HAS_MISSING] and first == 0:
         yield np.array([0, last])
     up_to = np.cumsum(counts)
     n = up_to[-1]

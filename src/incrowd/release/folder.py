@@ -37,7 +37,8 @@ def save(release: Release, path: Path) -> None:
         with io.atomic_folder(path) as folder:
             _save_public(release, folder)
         return
-    with io.atomic_folders(path, private_folder(path)) as (folder, secret):
+    private = private_folder(path)
+    with io.atomic_folders(path, private, owner_only=[private]) as (folder, secret):
         _save_public(release, folder)
         _save_private(release, release.private, secret)
 
@@ -105,10 +106,11 @@ def _load_private(folder: Path) -> Private | None:
 
 
 def _hierarchy(data: dict[str, Any]) -> Hierarchy:
-    built = hierarchy.from_dict(data)
-    if not isinstance(built, Hierarchy):
+    if data.get("kind") not in ("intervals", "taxonomy"):
         fact = f"A manifest holds a recipe of kind {data.get('kind')!r} where a hierarchy should be"
         raise InputError(fact, "the manifest was edited: get the release again")
+    built = hierarchy.from_dict(data)
+    assert isinstance(built, Hierarchy)
     return built
 
 

@@ -36,7 +36,7 @@ def propose(frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[st
 def _guess_sensitive(frame: pl.DataFrame) -> tuple[str, str]:
     for name in reversed(frame.columns):
         n = frame[name].n_unique()
-        if 1 < n <= _MOST_CLASSES:
+        if 1 < n <= min(_MOST_CLASSES, max(2, frame.height // 2)):
             return name, f"a guess: the last column with few values ({n}); name it yourself if it is another"
     fact = "No column looks like a sensitive one (2 to 50 distinct values)"
     raise SchemaError(fact, "name it: sensitive=... in Python, --sensitive on the command line")

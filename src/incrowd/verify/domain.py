@@ -130,11 +130,12 @@ def read_values(values: list[Any], kind: str) -> pl.Series | None:
 def value_problems(series: pl.Series, *, null_first: bool) -> list[str]:
     """Say what keeps values from being a domain."""
     problems = []
-    if series.is_empty():
+    listed = series.to_list()
+    if not listed:
         problems.append("lists no values")
-    if series.n_unique() != len(series):
-        problems.append(f"lists {len(series) - series.n_unique()} values more than once")
-    if null_first and series.is_null()[1:].any():
+    if len(set(listed)) != len(listed):
+        problems.append(f"lists {len(listed) - len(set(listed))} values more than once")
+    if null_first and None in listed[1:]:
         problems.append("has a missing leaf that is not the first")
     return problems
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from incrowd.verify.core import check_into
@@ -32,13 +31,26 @@ def check_folder(folder: Path, original: pl.DataFrame | None, rows: Array | None
     if manifest is None or frame is None:
         findings.skip("payload", "not looked at: the files cannot be read")
         return findings.verdict()
-    private = Path(f"{folder}.private") / "rows.parquet"
+    whole = folder.resolve()
+    private = whole.with_name(f"{whole.name}.private") / "rows.parquet"
     if rows is None and private.is_file():
         rows = _read_rows(findings, private)
     if rows is not None:
         _check_order(findings, rows)
     check_into(findings, manifest, frame, original=original, rows=rows, csv=csv)
     return findings.verdict()
+
+
+def reading_hints(folder: Path) -> tuple[dict[str, str], list[str]]:
+    """Return how to read the original from text: column types and missing tokens, as far as the manifest tells them."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        types = {column["name"]: column["hierarchy"]["type"] for column in manifest["quasi"]}
+        sensitive = manifest["sensitive"]
+        types |= {sensitive["name"]: sensitive["type"]} if sensitive else {}
+        return types, list(manifest["missing"]["tokens"])
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return {}, []  # the manifest is not what it should be: its own check says so
 
 
 def _read(folder: Path, problems: list[str]) -> tuple[Any, pl.DataFrame | None, pl.DataFrame]:
@@ -78,5 +90,6 @@ def _read_rows(findings: Findings, path: Path) -> Array | None:
 
 def _check_order(findings: Findings, rows: Array) -> None:
     """Rows that stand in the order of the originals say who is who to whoever knows that order."""
-    in_order = rows.ndim == 1 and len(rows) >= _SHUFFLED_FROM and bool((np.diff(rows.astype(np.int64)) > 0).all())
+    numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
+    in_order = numbers and len(rows) >= _SHUFFLED_FROM and bool((rows[1:] > rows[:-1]).all())
     findings.judge("order", ["the rows stand in the order of the originals"] if in_order else [], "rows are shuffled")

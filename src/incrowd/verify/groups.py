@@ -66,7 +66,7 @@ def combine(columns: list[Array], sizes: list[int], n_rows: int) -> Array:
             # relabelled keys stay below the number of rows, so the product cannot overflow
             key, distinct = relabel(key, size)
             size = max(1, len(distinct))
-        key = key * n + column
+        key = key.astype(np.int64) * n + column
         size *= n
     return relabel(key, size)[0]
 

@@ -12,7 +12,7 @@ from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.linking import check_linking
 from incrowd.verify.manifest import Claims
-from incrowd.verify.payload import Payload, first_row
+from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.sideways import check_identifiers, check_other
 from incrowd.verify.verdict import Findings
 
@@ -60,7 +60,7 @@ def check_original(
     if rows is None:
         findings.skip("row map", "no row map was given")
         behind = originals.take(np.flatnonzero(~originals.dropped))
-        others = original.select(claims.other).filter(~originals.dropped)
+        others = original.filter(~originals.dropped).select(claims.other)
         check_assignment(findings, claims, payload, behind.codes, behind.sensitive, others)
     else:
         if not _check_row_map(findings, claims, payload, originals, rows):
@@ -112,9 +112,7 @@ def _check_missing(findings: Findings, claims: Claims, originals: Originals) -> 
 def _check_row_map(findings: Findings, claims: Claims, payload: Payload, originals: Originals, rows: Array) -> bool:
     problems = row_map_problems(rows, payload.frame.height, claims.rows["input"])
     if not problems:
-        gone = originals.dropped[rows]
-        if gone.any():
-            problems.append(f"{gone.sum()} released rows come from originals with a missing value, {first_row(gone)}")
+        problems += wrong_rows(originals.dropped[rows], "come from originals with a missing value")
     return findings.judge("row map", problems, f"{len(rows)} released rows, each from its own original")
 
 
@@ -126,7 +124,7 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
         return [f"it has {len(rows)} entries for {n_released} released rows"]
     if len(rows) and (rows.min() < 0 or rows.max() >= n_input):
         return [f"it points outside the {n_input} originals"]
-    twice = len(rows) - np.count_nonzero(np.bincount(rows, minlength=n_input))
+    twice = len(rows) - np.count_nonzero(np.bincount(rows.astype(np.int64), minlength=n_input))
     return [f"it points {twice} times to an original that another row has"] if twice else []
 
 
@@ -135,9 +133,7 @@ def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: 
     for q, own in zip(claims.quasi, behind.codes, strict=True):
         lo = payload.frame[f"{q.name}.lo"].to_numpy()
         hi = payload.frame[f"{q.name}.hi"].to_numpy()
-        wrong = (own < lo) | (own > hi)
-        if wrong.any():
-            problems.append(f"column {q.name!r} has {wrong.sum()} cells without their original, {first_row(wrong)}")
+        problems += wrong_rows((own < lo) | (own > hi), f"have a cell of {q.name!r} without their original")
     findings.judge("covers", problems, "every cell covers its original")
 
 
@@ -152,8 +148,7 @@ def _check_own_value(findings: Findings, claims: Claims, payload: Payload, behin
         counts = payload.counts if payload.counts is not None else np.zeros((len(own), 1), np.int32)
         wrong = (own < 0) | (counts[np.arange(len(own)), np.maximum(own, 0)] <= 0)
         fine = "every distribution has its original's value"
-    what = f"{wrong.sum()} rows lack their original's value, {first_row(wrong)}"
-    findings.judge("own value", [what] if wrong.any() else [], fine)
+    findings.judge("own value", wrong_rows(wrong, "lack their original's value"), fine)
 
 
 def _check_marginals(findings: Findings, claims: Claims, behind: Originals, *, certain: bool) -> None:
@@ -192,8 +187,8 @@ def _check_members(findings: Findings, claims: Claims, payload: Payload, behind:
     _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups)
     if counts is not None:
         wrong = np.asarray((counts > counted[cells.group]).any(axis=1))
-        what = f"{wrong.sum()} rows count members that no covered original can be, {first_row(wrong)}"
-        findings.judge("members", [what] if wrong.any() else [], "every counted member is a covered original")
+        problems = wrong_rows(wrong, "count members that no covered original can be")
+        findings.judge("members", problems, "every counted member is a covered original")
 
 
 def _judge_members(findings: Findings, claims: Claims, payload: Payload, found: Array, *, exact: bool) -> None:

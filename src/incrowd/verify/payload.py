@@ -54,9 +54,10 @@ def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, lab
     return Payload(frame, cells, exact, counts)
 
 
-def first_row(wrong: Array) -> str:
-    """Say where the first wrong row stands."""
-    return f"first at release row {int(np.argmax(wrong))}"
+def wrong_rows(wrong: Array, what: str) -> list[str]:
+    """Say of how many rows something wrong is true, and where the first of them stands; nothing if of none."""
+    n_wrong = int(wrong.sum())
+    return [f"{n_wrong} rows {what}, first at release row {int(np.argmax(wrong))}"] if n_wrong else []
 
 
 def expected_columns(claims: Claims, *, labels: bool, codes: bool) -> list[str]:
@@ -129,11 +130,9 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> Cel
             continue
         lo, hi = lo_column.to_numpy(), hi_column.to_numpy()
         if len(lo) and (lo.min() < 0 or hi.max() >= q.domain.n_leaves):
-            wrong = (lo < 0) | (hi >= q.domain.n_leaves)
-            problems.append(f"column {q.name!r} has {wrong.sum()} cells outside its domain, {first_row(wrong)}")
-        if not (lo <= hi).all():
-            wrong = lo > hi
-            problems.append(f"column {q.name!r} has {wrong.sum()} cells with lo above hi, {first_row(wrong)}")
+            outside = (lo < 0) | (hi >= q.domain.n_leaves)
+            problems += wrong_rows(outside, f"have a cell of {q.name!r} outside its domain")
+        problems += wrong_rows(lo > hi, f"have a cell of {q.name!r} with lo above hi")
         los.append(lo)
         his.append(hi)
     if not findings.judge("cells", problems, f"all inside the domains of {len(claims.quasi)} quasi-identifiers"):
@@ -148,20 +147,14 @@ def _check_legal(findings: Findings, claims: Claims, cells: Cells) -> None:
     for m, q in enumerate(claims.quasi):
         wrong = ~q.domain.legal(cells.lo[m], cells.hi[m])
         if wrong.any():
-            rows = wrong[cells.cell[m]]
-            problems.append(f"column {q.name!r} has {rows.sum()} cells that its hierarchy lacks, {first_row(rows)}")
+            problems += wrong_rows(wrong[cells.cell[m]], f"have a cell of {q.name!r} that its hierarchy lacks")
     n_cells = sum(map(len, cells.lo))
     findings.judge("legal cells", problems, f"{n_cells} distinct cells, all leaves, nodes or intervals")
 
 
 def _check_exact(findings: Findings, claims: Claims, sensitive: Sensitive, frame: pl.DataFrame) -> Array | None:
     exact = sensitive.values.code(frame[sensitive.name], claims.tokens)
-    wrong = exact < 0
-    problems = []
-    if wrong.any():
-        problems.append(
-            f"column {sensitive.name!r} has {wrong.sum()} values that the manifest does not list, {first_row(wrong)}"
-        )
+    problems = wrong_rows(exact < 0, f"have a value of {sensitive.name!r} that the manifest does not list")
     fine = findings.judge("sensitive values", problems, f"all of the {len(sensitive.values.series)} listed values")
     return exact if fine else None
 
@@ -173,14 +166,11 @@ def _check_counts(findings: Findings, claims: Claims, sensitive: Sensitive, fram
         return None
     counts = columns.to_numpy()
     sums = counts.sum(axis=1, dtype=np.int64)
-    problems = []
-    for wrong, what in (((counts < 0).any(axis=1), "a negative count"), (sums <= 0, "no members")):
-        if wrong.any():
-            problems.append(f"{wrong.sum()} rows have {what}, {first_row(wrong)}")
+    problems = wrong_rows(np.asarray((counts < 0).any(axis=1)), "have a negative count")
+    problems += wrong_rows(np.asarray(sums <= 0), "have no members")
     broken = bool(problems)
-    if claims.k is not None and not broken and len(sums) and sums.min() < claims.k:
-        too_few = np.asarray(sums < claims.k)
-        problems.append(f"{too_few.sum()} rows have fewer than k = {claims.k} members, {first_row(too_few)}")
+    if claims.k is not None and not broken:
+        problems += wrong_rows(np.asarray(sums < claims.k), f"have fewer than k = {claims.k} members")
     smallest = int(sums.min()) if len(sums) else 0
     findings.judge("distributions", problems, f"every row has at least {smallest} members")
     return None if broken else counts
@@ -201,9 +191,7 @@ def check_labels(findings: Findings, claims: Claims, payload: Payload, csv: pl.D
                 continue
             labels = table[q.name].cast(pl.String()).fill_null("")
             wrong = (labels != written).to_numpy()
-            if wrong.any():
-                what = f"column {q.name!r} of {where} has {wrong.sum()} labels of other cells"
-                problems.append(f"{what}, {first_row(wrong)}")
+            problems += wrong_rows(wrong, f"of {where} have a label of {q.name!r} that is another cell's")
     findings.judge("labels", problems, "every label is its cell's")
 
 

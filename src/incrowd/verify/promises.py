@@ -181,7 +181,7 @@ def _joined(payload: Payload, columns: list[int]) -> Array:
     key, size = np.zeros(payload.cells.n_groups, np.int64), 1
     for m in columns:
         n = len(payload.cells.lo[m])
-        key, found = relabel(key * n + payload.cells.of_groups(m), size * n)
+        key, found = relabel(key.astype(np.int64) * n + payload.cells.of_groups(m), size * n)
         size = max(1, len(found))
     return key
 

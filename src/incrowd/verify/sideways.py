@@ -7,7 +7,7 @@ import polars as pl
 
 from incrowd.verify.domain import Array
 from incrowd.verify.manifest import Claims
-from incrowd.verify.payload import Payload, first_row
+from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.verdict import Findings
 
 _PROBE = 256
@@ -18,10 +18,7 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
     problems = []
     for name in claims.other:
         wrong = ~equal_values(payload.frame[name], original[name].gather(rows))
-        if wrong.any():
-            problems.append(
-                f"column {name!r} has {wrong.sum()} values that are not their original's, {first_row(wrong)}"
-            )
+        problems += wrong_rows(wrong, f"have a value of {name!r} that is not their original's")
     findings.judge("other columns", problems, f"{len(claims.other)} columns as they came")
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from incrowd.verify.domain import Array, value_name
 from incrowd.verify.levels import TOLERANCE
 from incrowd.verify.manifest import Claims
-from incrowd.verify.payload import Payload, column_problems, expected_columns, first_row
+from incrowd.verify.payload import Payload, column_problems, expected_columns, wrong_rows
 from incrowd.verify.verdict import Findings
 
 _STRIPE = 1 << 22
@@ -42,9 +42,7 @@ def check_csv(findings: Findings, claims: Claims, payload: Payload, csv: pl.Data
         same = [*claims.other, *([claims.sensitive.name] if claims.sensitive and payload.exact is not None else [])]
         for name in same:
             if name in csv.columns and name in frame.columns:
-                wrong = _differs(csv[name], frame[name])
-                if wrong.any():
-                    problems.append(f"column {name!r} of release.csv differs in {wrong.sum()} rows, {first_row(wrong)}")
+                problems += wrong_rows(_differs(csv[name], frame[name]), f"of release.csv differ in {name!r}")
         problems += _share_problems(claims, payload, csv)
     findings.judge("csv", problems, "the same rows as release.parquet")
 
@@ -59,8 +57,7 @@ def _share_problems(claims: Claims, payload: Payload, csv: pl.DataFrame) -> list
             continue
         share = csv[name].cast(pl.Float64(), strict=False).fill_null(np.nan).to_numpy()
         wrong = ~(np.abs(share - payload.counts[:, number] / total) <= TOLERANCE)
-        if wrong.any():
-            problems.append(f"distribution column {number} of release.csv has {wrong.sum()} wrong shares")
+        problems += wrong_rows(wrong, f"of release.csv have a wrong share in distribution column {number}")
     return problems
 
 

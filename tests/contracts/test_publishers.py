@@ -1,0 +1,156 @@
+"""What every publisher keeps, whatever it does inside."""
+
+import copy
+import dataclasses
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.publish import PUBLISHERS
+from incrowd.verify import check
+from strategies import tables
+
+# Every publisher with every constraint it claims; a publisher without an entry here fails the first test.
+CLAIMS = {
+    "mondrian": [
+        {},
+        {"strict": False},
+        {"recoding": "single"},
+        {"l": 1.3},
+        {"l": 2, "l_kind": "distinct"},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4},
+        {"t": 0.4, "ordered": True, "recoding": "single"},
+        {"alpha": 0.8},
+    ],
+}
+CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]
+
+
+def test_every_publisher_has_claims():
+    assert set(CLAIMS) == set(PUBLISHERS)
+
+
+def made(case, **parameters):
+    name, claims = case
+    return PUBLISHERS[name](**claims, **parameters)
+
+
+def assert_reached(manifest, levels):
+    for guarantee in manifest["guarantees"]:
+        kind = guarantee["kind"]
+        reached = levels[f"l_{guarantee['l_kind']}" if kind == "l" else kind]
+        smaller_is_better = kind in ("t", "alpha")
+        if smaller_is_better:
+            assert reached <= guarantee[kind] + 1e-9
+        else:
+            assert reached >= guarantee[kind] - 1e-9
+
+
+@given(tables(), st.sampled_from(CASES), st.integers(1, 5), st.integers(0, 9))
+def test_releases_keep_their_promise_and_the_input(drawn, case, k, seed):
+    before = drawn.frame.clone()
+    method = made(case, k=k)
+    try:
+        release = method.publish(drawn.frame, drawn.schema, seed=seed)
+    except ic.InfeasibleError:
+        return
+    assert drawn.frame.equals(before)
+    verdict = release.verify(drawn.frame)
+    assert verdict.ok
+    assert_reached(release.manifest, verdict.levels)
+    again = method.publish(drawn.frame, drawn.schema, seed=seed)
+    assert again.frame.equals(release.frame)
+    assert again.manifest == release.manifest
+
+
+@given(tables(min_rows=2), st.sampled_from(CASES))
+def test_the_closest_setting_of_an_infeasible_one_is_feasible(drawn, case):
+    n = drawn.frame.height
+    with pytest.raises(ic.InfeasibleError) as refused:
+        made(case, k=n + 1).publish(drawn.frame, drawn.schema)
+    name, claims = case
+    reached = {key: value for key, value in refused.value.best.items() if key != "c"}
+    assert reached["k"] == n
+    release = PUBLISHERS[name](**{**claims, **reached}).publish(drawn.frame, drawn.schema)
+    assert release.verify(drawn.frame).ok
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_k_equal_to_the_number_of_rows_gives_one_group(case):
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"], "s": ["u", "v", "w", "x"]})
+    schema = ic.Schema(quasi={"a": ic.Intervals(), "b": None}, sensitive="s")
+    release = made(case, k=4).publish(frame, schema)
+    assert release.frame.select("a", "b").n_unique() == 1
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_every_kind_of_frame_comes_back_as_it_came(name, kind):
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "s": ["u", "v", "u", "v"]})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    given_frame = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
+    before = copy.deepcopy(given_frame)
+    release = PUBLISHERS[name](k=2).publish(given_frame, schema, seed=3)
+    assert type(release.frame) is type(given_frame)
+    assert type(release.sample(seed=1)) is type(given_frame)
+    assert type(release.transform(given_frame)) is type(given_frame)
+    assert pl.from_dataframe(given_frame).equals(pl.from_dataframe(before))
+    assert pl.from_dataframe(release.frame).equals(PUBLISHERS[name](k=2).publish(frame, schema, seed=3).frame)
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_methods_are_frozen_and_keyword_only(name):
+    method = PUBLISHERS[name](k=2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        method.k = 3
+    with pytest.raises(TypeError):
+        PUBLISHERS[name](2)
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_sensitive_constraints_need_a_sensitive_column(name):
+    frame = pl.DataFrame({"a": [1, 2, 3, 4]})
+    schema = ic.Schema(quasi={"a": ic.Intervals()})
+    assert PUBLISHERS[name](k=2).publish(frame, schema).verify(frame).ok
+    with pytest.raises(ic.SchemaError, match="no sensitive column"):
+        PUBLISHERS[name](k=2, l=2).publish(frame, schema)
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_without_a_seed_the_order_is_the_operating_systems(name):
+    frame = pl.DataFrame({"a": list(range(50)), "s": ["u", "v"] * 25})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    runs = {tuple(PUBLISHERS[name](k=5).publish(frame, schema).private.rows) for _ in range(3)}
+    assert len(runs) == 3
+
+
+def test_a_release_that_breaks_its_promise_is_never_returned(monkeypatch):
+    """Plant a method that lies, and see the independent verifier refuse it."""
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "s": ["u", "v", "u", "v"]})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    honest = ic.Mondrian._choose
+
+    def lying(self, table, rng, progress):
+        choice = honest(dataclasses.replace(self, k=1), table, rng, progress)
+        return dataclasses.replace(choice, recoding=None)
+
+    monkeypatch.setattr(ic.Mondrian, "_choose", lying)
+    with pytest.raises(ic.VerificationError) as refused:
+        ic.Mondrian(k=2).publish(frame, schema)
+    assert any(violation.startswith("k:") for violation in refused.value.violations)
+
+
+def test_manifest_is_plain_data_without_cells_of_identifiers():
+    frame = pl.DataFrame({"name": ["Ann", "Bob", "Cid", "Dee"], "a": [1, 2, 3, 4], "s": ["u", "v", "u", "v"]})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s", identifiers=["name"])
+    release = ic.Mondrian(k=2).publish(frame, schema, seed=12345)
+    text = json.dumps(release.manifest)
+    assert "Ann" not in text
+    assert "12345" not in text
+    assert check(json.loads(text), release.coded(labels=False), original=frame, rows=release.private.rows).ok

@@ -1,0 +1,154 @@
+"""Schemas: roles, TOML, proposals."""
+
+import datetime as dt
+
+import polars as pl
+import pytest
+from hypothesis import given
+
+import incrowd as ic
+from incrowd.schema import Attribute, Role
+from incrowd.table import Table
+from strategies import tables
+
+
+def full():
+    return ic.Schema(
+        quasi={
+            "age": ic.Intervals(low=0, high=120),
+            "grade": ic.Intervals(["low", "mid", "high"]),
+            "work": ic.Taxonomy.from_nested({"paid": ["a", 'b "quoted"'], "unpaid": ["ç\\d"]}),
+            "town": ic.balanced(3),
+            "zip": ic.prefixes(),
+            "born": ic.dates(),
+            "pay": ic.bins(10, levels=2),
+            "score": ic.mdl(),
+            "rank": ic.frequency(),
+            "sex": None,
+        },
+        sensitive="ill\n=1",
+        identifiers=["na.me"],
+        other=["note", "class"],
+        target="class",
+        missing="drop",
+        missing_tokens=["?", 'N"A'],
+        rest="drop",
+    )
+
+
+def test_toml_round_trip(tmp_path):
+    path = tmp_path / "schema.toml"
+    full().to_toml(path)
+    assert ic.Schema.from_toml(path) == full()
+
+
+@given(tables())
+def test_any_proposal_round_trips_and_publishes(tmp_path_factory, drawn):
+    frame = drawn.frame.drop("id")
+    schema = ic.Schema.propose(frame, sensitive="class")
+    path = tmp_path_factory.mktemp("schema") / "schema.toml"
+    schema.to_toml(path)
+    again = ic.Schema.from_toml(path)
+    assert again == schema
+    assert all(attribute.why for attribute in schema.attributes.values())
+    assert Table.encode(frame, again).n_rows == frame.height
+
+
+def test_taxonomy_files_are_named_and_found_beside_the_schema(tmp_path):
+    (tmp_path / "work.csv").write_text("a;x;*\nb;y;*\n")
+    (tmp_path / "schema.toml").write_text(
+        '[columns.work]\nrole = "quasi"\nhierarchy = { kind = "taxonomy", file = "work.csv" }\n'
+    )
+    schema = ic.Schema.from_toml(tmp_path / "schema.toml")
+    schema.to_toml(tmp_path / "again.toml")
+    assert 'file = "work.csv"' in (tmp_path / "again.toml").read_text()
+    assert ic.Schema.from_toml(tmp_path / "again.toml") == schema
+
+
+def proposed(frame, **options):
+    schema = ic.Schema.propose(frame, **options)
+    return {name: (attribute.role.value, _kind(attribute)) for name, attribute in schema.attributes.items()}
+
+
+def _kind(attribute):
+    return None if attribute.hierarchy is None else attribute.hierarchy.to_dict()["kind"]
+
+
+def test_proposal_tells_columns_apart():
+    n = 40
+    frame = pl.DataFrame(
+        {
+            "id": range(n),
+            "name": [f"person {i}" for i in range(n)],
+            "note": ["a long story about somebody that can hold anything at all " + "ab"[i % 2] for i in range(n)],
+            "age": [20 + i * 7 % 30 for i in range(n)],
+            "weight": [50.5 + i % 9 for i in range(n)],
+            "zip": [f"0{1000 + i % 5}" for i in range(n)],
+            "born": [dt.date(1990, 1 + i % 12, 1) for i in range(n)],
+            "since": [f"200{i % 9}-01-31" for i in range(n)],
+            "town": [f"town {i % 8}" for i in range(n)],
+            "sex": ["m", "f"] * (n // 2),
+            "smokes": [True, False] * (n // 2),
+            "nothing": [None] * n,
+            "ill": ["flu", "cold", "angina", "none"] * (n // 4),
+            "visits": [i * i for i in range(n)],
+        }
+    )
+    assert proposed(frame) == {
+        "id": ("identifier", None),
+        "name": ("identifier", None),
+        "note": ("identifier", None),
+        "age": ("quasi", "intervals"),
+        "weight": ("quasi", "intervals"),
+        "zip": ("quasi", "prefixes"),
+        "born": ("quasi", "dates"),
+        "since": ("quasi", "dates"),
+        "town": ("quasi", "balanced"),
+        "sex": ("quasi", None),
+        "smokes": ("quasi", None),
+        "nothing": ("identifier", None),
+        "ill": ("sensitive", None),
+        "visits": ("quasi", "intervals"),
+    }
+    assert proposed(frame, sensitive="sex")["sex"] == ("sensitive", None)
+    assert "guess" in ic.Schema.propose(frame).attributes["ill"].why
+
+
+def test_proposal_needs_something_sensitive():
+    with pytest.raises(ic.SchemaError, match="No column looks like"):
+        ic.Schema.propose(pl.DataFrame({"a": list(range(100))}))
+    with pytest.raises(ic.SchemaError, match="no column 'b'"):
+        ic.Schema.propose(pl.DataFrame({"a": [1, 2]}), sensitive="b")
+
+
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        ({"quasi": {}}, "no quasi-identifier"),
+        ({"quasi": {"a": None}, "sensitive": "a"}, "more than one role"),
+        ({"quasi": {"a": 5}}, "is a int"),
+        ({"quasi": {"a": None}, "identifiers": "name"}, "is the text"),
+        ({"quasi": {"a": None}, "missing": "guess"}, "missing is"),
+        ({"quasi": {"a": None}, "rest": "keep"}, "rest is"),
+        ({"quasi": {"a": None}, "target": "b"}, "target 'b'"),
+        ({"quasi": {"a": None}, "identifiers": ["b"], "target": "b"}, "target 'b'"),
+    ],
+)
+def test_contradictions_are_refused(options, fact):
+    with pytest.raises(ic.SchemaError, match=fact):
+        ic.Schema(**options)
+
+
+def test_two_sensitive_columns_are_refused():
+    roles = [Attribute("q", Role.QUASI), Attribute("a", Role.SENSITIVE), Attribute("b", Role.SENSITIVE)]
+    with pytest.raises(ic.SchemaError, match="2 columns are sensitive"):
+        ic.Schema.of(roles)
+
+
+def test_columns_must_fit():
+    schema = ic.Schema(quasi=["a"], sensitive="s")
+    with pytest.raises(ic.SchemaError, match="no column 's'"):
+        schema.check(pl.DataFrame({"a": [1]}))
+    with pytest.raises(ic.SchemaError, match="'b', 'c' of the table has no role"):
+        schema.check(pl.DataFrame({"a": [1], "s": [1], "b": [1], "c": [1]}))
+    ic.Schema(quasi=["a"], sensitive="s", rest="drop").check(pl.DataFrame({"a": [1], "s": [1], "b": [1]}))
