@@ -121,7 +121,10 @@ def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:
 def _used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
     """Return the released columns of the rows that the missing-value policy keeps."""
     coded = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
-    columns = [_clean(frame[name], schema.attributes[name], schema.missing_tokens) for name in coded]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        columns = list(
+            pool.map(lambda name: _clean(frame[name], schema.attributes[name], schema.missing_tokens), coded)
+        )
     columns += [frame[name] for name in schema.other]
     used = pl.DataFrame(columns)
     if schema.missing == "value" or not any(used[name].null_count() for name in coded):
@@ -138,7 +141,8 @@ def _clean(column: pl.Series, attribute: Attribute, missing_tokens: Sequence[str
     """Bring a column to a leaf type, with tokens as nulls and numbers written as text as numbers."""
     values = as_leaves(column).alias(column.name)
     if values.dtype == pl.String and missing_tokens:
-        values = values.set(values.is_in(list(missing_tokens)).fill_null(value=False), None)
+        is_token = values.is_in(list(missing_tokens))
+        values = values.set(is_token.fill_null(value=False), None) if is_token.any() else values
     if values.null_count() == len(values):
         fact = f"Column {column.name!r} has no values: all {len(column)} are missing"
         raise SchemaError(fact, "give it the role 'identifier' to drop it, or take it out of the schema")
@@ -187,5 +191,9 @@ def _classes(frame: pl.DataFrame, name: str | None) -> tuple[Codes | None, pl.Se
         return None, pl.Series([], dtype=pl.String())
     column = as_leaves(frame[name])
     values = column.unique().sort()
-    codes = column.replace_strict(values, np.arange(len(values), dtype=np.int32), return_dtype=pl.Int32())
-    return codes.to_numpy(), values
+    n_missing = values.null_count()  # null sorts first
+    if column.dtype == pl.String:
+        codes = column.cast(pl.Enum(values.drop_nulls())).to_physical().cast(pl.Int32()) + n_missing
+        return codes.fill_null(0).to_numpy(), values
+    numbers = pl.Series(np.arange(len(values), dtype=np.int32))
+    return column.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy(), values

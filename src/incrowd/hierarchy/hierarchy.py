@@ -72,6 +72,8 @@ def count_missing(values: pl.Series) -> int:
 def _convert(values: pl.Series, kind: str) -> pl.Series:
     """Bring values to a type; one that has no equal there becomes null (1.5 is no int, 3 is no date), as NaN does."""
     own = type_of(values)
+    if values.dtype == _TYPES[kind] and own != "float":
+        return values
     if own == "str":
         return _convert_text(values, kind)
     none = pl.repeat(None, len(values), dtype=_TYPES[kind], eager=True)
@@ -190,7 +192,8 @@ class Hierarchy(ABC):
         known = self.leaves.drop_nulls()
         first = self.n_leaves - len(known)
         codes = _rank_text(values, known) if self.type in ("str", "bool") else _rank_numbers(values, known)
-        codes[codes != OUTSIDE] += first
+        if first:
+            codes[codes != OUTSIDE] += first
         if first and count_missing(column):
             missing = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
             codes[missing.fill_null(value=True).to_numpy()] = 0
@@ -214,9 +217,9 @@ class Hierarchy(ABC):
 
 
 def _rank_text(values: pl.Series, known: pl.Series) -> Codes:
-    ranks = pl.Series(np.arange(len(known), dtype=np.int32))
-    found = values.replace_strict(known, ranks, default=OUTSIDE, return_dtype=pl.Int32())
-    return found.fill_null(OUTSIDE).to_numpy(writable=True)
+    names = known.cast(pl.String())
+    found = values.cast(pl.String()).cast(pl.Enum(names), strict=False).to_physical()
+    return found.cast(pl.Int32()).fill_null(OUTSIDE).to_numpy(writable=True)
 
 
 def _rank_numbers(values: pl.Series, known: pl.Series) -> Codes:

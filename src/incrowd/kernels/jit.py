@@ -10,7 +10,7 @@ import numba
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

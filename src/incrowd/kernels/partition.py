@@ -25,6 +25,8 @@ N_LEAVES, N_LEVELS, HAS_MISSING, NODE_START, POS_START = range(5)
 SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, ORDERED = range(6)
 ENTROPY, RECURSIVE_C, T, OVERALL = range(4)
 HISTOGRAM, SIZES, CHILD_OF, LAST_LEAF = range(4)
+N_EXTRA = 3  # columns of rows behind the leaf ranks
+SENSITIVE, WEIGHT, NUMBER = -3, -2, -1
 
 
 class Domains(NamedTuple):
@@ -53,7 +55,8 @@ class Work(NamedTuple):
     Attributes
     ----------
     rows
-        [rows x (quasi + 2)]: leaf ranks, sensitive code, row number. Reordered so that groups are contiguous.
+        [distinct rows x (quasi + 3)]: leaf ranks, then sensitive code, number of equal rows, row number.
+        Reordered so that groups are contiguous.
     spare
         Room for as many rows.
     part
@@ -174,7 +177,7 @@ def _ranges(rows: Int32, start: int, stop: int, lo: Int64, hi: Int64) -> None:
 
 
 @kernel
-def _sort(codes: Int32) -> None:
+def _sort(codes: Int64) -> None:
     """Sort in place (Shell's method)."""
     gap = len(codes) // 2
     while gap > 0:
@@ -188,27 +191,31 @@ def _sort(codes: Int32) -> None:
 
 
 @kernel
-def _median(work: Work, start: int, stop: int, m: int, lo: int, hi: int) -> tuple[int, int, int, int]:
+def _median(work: Work, start: int, stop: int, n: int, m: int, lo: int, hi: int) -> tuple[int, int, int, int]:
     """Return the median code, the largest code below it, and how many rows lie below and up to it."""
     rows, scratch = work.rows, work.scratch
-    n = stop - start
     half = (n + 1) // 2
-    if hi - lo > 8 * n:  # a sparse domain: sorting the few codes is cheaper than walking over it
-        codes = np.empty(n, np.int32)
-        for i in range(n):
-            codes[i] = rows[start + i, m]
-        _sort(codes)
-        at, up_to = half - 1, half
-        while at > 0 and codes[at - 1] == codes[half - 1]:
-            at -= 1
-        while up_to < n and codes[up_to] == codes[half - 1]:
-            up_to += 1
-        return int(codes[at]), int(codes[at - 1]) if at > 0 else -1, at, up_to
+    below, previous = 0, -1
+    if hi - lo > 8 * (stop - start):  # a sparse domain: sorting the few codes is cheaper than walking over it
+        keys = np.empty(stop - start, np.int64)
+        for i in range(start, stop):
+            keys[i - start] = (np.int64(rows[i, m]) << 32) | rows[i, WEIGHT]
+        _sort(keys)
+        at = 0
+        while True:
+            code, same = keys[at] >> 32, 0
+            while at < len(keys) and keys[at] >> 32 == code:
+                same += keys[at] & 0xFFFFFFFF
+                at += 1
+            if below + same >= half:
+                return code, previous, below, below + same
+            below += same
+            previous = code
     for offset in range(hi - lo + 1):
         scratch[HISTOGRAM, offset] = 0
     for i in range(start, stop):
-        scratch[HISTOGRAM, rows[i, m] - lo] += 1
-    below, previous, offset = 0, -1, 0
+        scratch[HISTOGRAM, rows[i, m] - lo] += rows[i, WEIGHT]
+    offset = 0
     while below + scratch[HISTOGRAM, offset] < half:
         if scratch[HISTOGRAM, offset] > 0:
             below += scratch[HISTOGRAM, offset]
@@ -218,18 +225,18 @@ def _median(work: Work, start: int, stop: int, m: int, lo: int, hi: int) -> tupl
 
 
 @kernel
-def _part_by_code(work: Work, start: int, stop: int, m: int, code: int, n_ties: int) -> None:
+def _part_by_code(work: Work, start: int, stop: int, n: int, m: int, code: int, n_ties: int) -> None:
     """Assign rows below `code`, and the first `n_ties` rows at it, to part 0, the others to part 1."""
     n_left = 0
     for i in range(start, stop):
-        value = work.rows[i, m]
+        value, weight = work.rows[i, m], work.rows[i, WEIGHT]
         left = value < code
         if value == code and n_ties > 0:
-            n_ties -= 1
+            n_ties -= weight
             left = True
         work.part[i] = 0 if left else 1
-        n_left += left
-    work.scratch[SIZES, 0], work.scratch[SIZES, 1] = n_left, stop - start - n_left
+        n_left += weight if left else 0
+    work.scratch[SIZES, 0], work.scratch[SIZES, 1] = n_left, n - n_left
     work.scratch[LAST_LEAF, 0] = code
 
 
@@ -243,9 +250,8 @@ def _parts_hold(work: Work, start: int, stop: int, n_parts: int, n_values: int, 
     if n_values == 0:
         return True
     counts = np.zeros((n_parts, n_values), np.int64)
-    sensitive = work.rows.shape[1] - 2
     for i in range(start, stop):
-        counts[work.part[i], work.rows[i, sensitive]] += 1
+        counts[work.part[i], work.rows[i, SENSITIVE]] += work.rows[i, WEIGHT]
     for p in range(n_parts):
         if sizes[p] > 0 and not holds(counts[p], sizes[p], limits):
             return False
@@ -256,9 +262,12 @@ def _parts_hold(work: Work, start: int, stop: int, n_parts: int, n_values: int, 
 def _move(work: Work, start: int, stop: int, n_parts: int) -> None:
     """Bring the rows of each part together, in part order; within a part rows keep their order."""
     rows, spare, part = work.rows, work.spare, work.part
-    begin = np.zeros(n_parts, np.int64)
-    for p in range(1, n_parts):
-        begin[p] = begin[p - 1] + work.scratch[SIZES, p - 1]
+    begin = np.zeros(n_parts + 1, np.int64)
+    for i in range(start, stop):
+        begin[part[i] + 1] += 1
+    for p in range(n_parts):
+        work.scratch[HISTOGRAM, p] = begin[p + 1]  # distinct rows per part, for the stack
+        begin[p + 1] += begin[p]
     width = rows.shape[1]
     for i in range(start, stop):
         at = begin[part[i]]
@@ -272,12 +281,11 @@ def _move(work: Work, start: int, stop: int, n_parts: int) -> None:
 
 @kernel
 def _cut_range(
-    work: Work, start: int, stop: int, m: int, lo: int, hi: int, strict: bool, n_values: int, limits: Limits,
+    work: Work, start: int, stop: int, n: int, m: int, lo: int, hi: int, strict: bool, n_values: int, limits: Limits,
     domains: Domains,
 ) -> int:  # fmt: skip
     """Cut a range at its median; return the number of parts, 0 when no cut is allowed."""
-    n = stop - start
-    median, previous, n_below, n_up_to = _median(work, start, stop, m, lo, hi)
+    median, previous, n_below, n_up_to = _median(work, start, stop, n, m, lo, hi)
     cut_behind = n_up_to - n // 2 <= n // 2 - n_below
     # Missing first leaves the range, because it joins the others only in the whole domain; then the more even
     # side of the median, then the other one.
@@ -294,7 +302,7 @@ def _cut_range(
             n_left = n_up_to if behind else n_below
             if n_left < limits.whole[SIZE] or n - n_left < limits.whole[SIZE]:
                 continue
-        _part_by_code(work, start, stop, m, code, n_ties)
+        _part_by_code(work, start, stop, n, m, code, n_ties)
         if _parts_hold(work, start, stop, 2, n_values, limits):
             return 2
     return 0
@@ -320,7 +328,7 @@ def _cut_node(
     for i in range(start, stop):
         p = scratch[CHILD_OF, work.rows[i, m]]
         work.part[i] = p
-        scratch[SIZES, p] += 1
+        scratch[SIZES, p] += work.rows[i, WEIGHT]
     return n_parts if _parts_hold(work, start, stop, n_parts, n_values, limits) else 0
 
 
@@ -336,10 +344,10 @@ def _argmax(width: Float64) -> int:
 
 @kernel
 def _cut_widest(
-    work: Work, start: int, stop: int, strict: bool, n_values: int, limits: Limits, domains: Domains
+    work: Work, start: int, stop: int, n: int, strict: bool, n_values: int, limits: Limits, domains: Domains
 ) -> tuple[int, int]:
     """Cut a group along the widest attribute that allows it; return the number of parts and the attribute."""
-    n_quasi = work.rows.shape[1] - 2
+    n_quasi = work.rows.shape[1] - N_EXTRA
     lo, hi, width = np.empty(n_quasi, np.int64), np.empty(n_quasi, np.int64), np.empty(n_quasi, np.float64)
     _ranges(work.rows, start, stop, lo, hi)
     for m in range(n_quasi):
@@ -351,7 +359,7 @@ def _cut_widest(
             break
         width[m] = -1.0
         if domains.shape[m, N_LEVELS] == 0:
-            n_parts = _cut_range(work, start, stop, m, lo[m], hi[m], strict, n_values, limits, domains)
+            n_parts = _cut_range(work, start, stop, n, m, lo[m], hi[m], strict, n_values, limits, domains)
         else:
             n_parts = _cut_node(work, start, stop, m, lo[m], hi[m], n_values, limits, domains)
         if n_parts > 0:
@@ -369,9 +377,9 @@ def mondrian(
     Parameters
     ----------
     stack
-        Groups still to be cut: first row, end, node of the cut tree.
+        Groups still to be cut: first distinct row, end, number of rows, node of the cut tree.
     groups
-        Finished groups: first row and end, in the order of rows.
+        Finished groups: first distinct row and end, in the order of rows.
     cuts
         The tree of cuts: attribute (`LEAF`: a group), last code of the left side (or the group's number), left, right.
     state
@@ -379,16 +387,17 @@ def mondrian(
     """
     while state[0] > 0 and budget > 0:
         state[0] -= 1
-        start, stop, node = stack[state[0], 0], stack[state[0], 1], stack[state[0], 2]
+        start, stop = stack[state[0], 0], stack[state[0], 1]
+        n, node = stack[state[0], 2], stack[state[0], 3]
         budget -= stop - start
         n_parts, m = 0, 0
-        if stop - start >= 2 * limits.whole[SIZE]:
-            n_parts, m = _cut_widest(work, start, stop, strict, n_values, limits, domains)
+        if n >= 2 * limits.whole[SIZE]:
+            n_parts, m = _cut_widest(work, start, stop, n, strict, n_values, limits, domains)
         if n_parts == 0:
             groups[state[1], 0], groups[state[1], 1] = start, stop
             cuts[node, 0], cuts[node, 1] = LEAF, state[1]
             state[1] += 1
-            state[3] += stop - start
+            state[3] += n
         else:
             _move(work, start, stop, n_parts)
             _grow(work.scratch, stack, cuts, state, start, node, m, n_parts)
@@ -412,9 +421,10 @@ def _grow(scratch: Int64, stack: Int64, cuts: Int32, state: Int64, start: int, n
             child = state[2]
             cuts[node, 0], cuts[node, 1], cuts[node, 2], cuts[node, 3] = m, scratch[LAST_LEAF, p], child, child + 1
             state[2] += 2
-        stack[at, 0], stack[at, 1], stack[at, 2] = start, start + size, child
+        stop = start + scratch[HISTOGRAM, p]
+        stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3] = start, stop, size, child
         at -= 1
-        start += size
+        start = stop
         node = child + 1
 
 

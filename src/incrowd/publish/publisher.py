@@ -116,7 +116,8 @@ class Publisher(ABC):
             recoding=choice.recoding,
             kind=io.kind_of(frame),
         )
+        del table, choice  # verifying takes as much room again
         report("verifying", 0, 1)
-        release.verify(original).raise_for_violations()
+        release.verify(original, promises_only=True).raise_for_violations()
         report("verifying", 1, 1)
         return release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -109,9 +109,7 @@ def _hierarchy(data: dict[str, Any]) -> Hierarchy:
     if data.get("kind") not in ("intervals", "taxonomy"):
         fact = f"A manifest holds a recipe of kind {data.get('kind')!r} where a hierarchy should be"
         raise InputError(fact, "the manifest was edited: get the release again")
-    built = hierarchy.from_dict(data)
-    assert isinstance(built, Hierarchy)
-    return built
+    return cast("Hierarchy", hierarchy.from_dict(data))
 
 
 def _write_json(data: dict[str, Any], path: Path) -> None:

@@ -211,7 +211,8 @@ class Release:
         columns = []
         for m, name in enumerate(self.quasi):
             columns += [self._labels(m)] if labels else []
-            columns += [pl.Series(f"{name}.lo", self.lo[:, m]), pl.Series(f"{name}.hi", self.hi[:, m])]
+            columns.append(pl.Series(f"{name}.lo", self.cell_lo[:, m][self.cell_of]))
+            columns.append(pl.Series(f"{name}.hi", self.cell_hi[:, m][self.cell_of]))
         columns += self.other.get_columns()
         if self.sensitive is not None:
             columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive_name))
@@ -221,13 +222,17 @@ class Release:
             ]
         return pl.DataFrame(columns)
 
-    def verify(self, original: Any = None) -> Verdict:  # noqa: ANN401
-        """Check every promise by code that shares nothing with the method; with the original, all of it."""
+    def verify(self, original: Any = None, *, promises_only: bool = False) -> Verdict:  # noqa: ANN401
+        """Check every promise by code that shares nothing with the method; with the original, all of it.
+
+        `promises_only` leaves out what no promise depends on: how many released rows fit each original.
+        """
         from incrowd.verify import check  # noqa: PLC0415
 
         source = None if original is None else io.to_polars(original)
         rows = self.private.rows if self.private is not None else None
-        return check(self.manifest, self.coded(labels=False), original=source, rows=rows, csv=None)
+        frame = self.coded(labels=False)
+        return check(self.manifest, frame, original=source, rows=rows, promises_only=promises_only)
 
     def loss(self, name: str = "lm", *, original: Any = None) -> float:  # noqa: ANN401
         """Return an information loss of this release; see `incrowd.losses`. ``kl`` needs the original frame."""
@@ -326,5 +331,5 @@ class Release:
 def _expand(cells: Codes, cell_of: npt.NDArray[np.int64]) -> Codes:
     expanded = np.empty((len(cell_of), cells.shape[1]), np.int32, order="F")
     for m in range(cells.shape[1]):
-        np.take(cells[:, m], cell_of, out=expanded[:, m])
+        expanded[:, m] = cells[:, m][cell_of]
     return expanded

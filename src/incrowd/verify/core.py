@@ -22,6 +22,7 @@ def check(
     original: pl.DataFrame | None = None,
     rows: Array | None = None,
     csv: pl.DataFrame | None = None,
+    promises_only: bool = False,
 ) -> Verdict:
     """Check a release in memory.
 
@@ -37,9 +38,11 @@ def check(
         The original row number of each released row.
     csv
         The content of ``release.csv``, every column read as text.
+    promises_only
+        Leave out what no promise depends on: how many released rows are consistent with each original.
     """
     findings = Findings()
-    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv)
+    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, promises_only=promises_only)
     return findings.verdict()
 
 
@@ -51,6 +54,7 @@ def check_into(
     original: pl.DataFrame | None,
     rows: Array | None,
     csv: pl.DataFrame | None,
+    promises_only: bool = False,
 ) -> None:
     """Add every check of a release to what was found about its folder."""
     claims, reading = read_claims(manifest)
@@ -72,7 +76,7 @@ def check_into(
     check_marginals(findings, claims, payload)
     check_promises(findings, claims, payload)
     if original is not None:
-        check_original(findings, claims, payload, original, rows)
+        check_original(findings, claims, payload, original, rows, promises_only=promises_only)
         return
     if rows is not None:
         problems = row_map_problems(rows, frame.height, claims.rows["input"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +40,9 @@ class Originals:
     def take(self, at: Array) -> Originals:
         """Return some of the originals in the order asked for."""
         sensitive = self.sensitive[at] if self.sensitive is not None else None
-        return Originals([column[at] for column in self.codes], sensitive, self.dropped[at])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            codes = list(pool.map(lambda column: np.take(column, at), self.codes))
+        return Originals(codes, sensitive, self.dropped[at])
 
     def listed(self) -> Array:
         """Tell which originals have only values that the manifest lists."""
@@ -50,7 +54,13 @@ class Originals:
 
 
 def check_original(
-    findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, rows: Array | None
+    findings: Findings,
+    claims: Claims,
+    payload: Payload,
+    original: pl.DataFrame,
+    rows: Array | None,
+    *,
+    promises_only: bool = False,
 ) -> None:
     """Check all that the originals can show, with the row map when there is one."""
     originals = _code(findings, claims, original)
@@ -76,7 +86,8 @@ def check_original(
     if not whole:
         behind = behind.take(np.flatnonzero(listed))
     _check_members(findings, claims, payload, behind, mapped=whole and rows is not None)
-    check_linking(findings, claims, payload, behind.codes)
+    if not (promises_only and claims.homogeneous):
+        check_linking(findings, claims, payload, behind.codes)
 
 
 def _code(findings: Findings, claims: Claims, original: pl.DataFrame) -> Originals | None:
@@ -88,7 +99,8 @@ def _code(findings: Findings, claims: Claims, original: pl.DataFrame) -> Origina
         problems.append(f"it has {original.height} rows, and the manifest says {claims.rows['input']}")
     if not findings.judge("original", problems, f"{original.height} rows with all {len(wanted)} columns"):
         return None
-    codes = [q.domain.values.code(original[q.name], claims.tokens) for q in claims.quasi]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        codes = list(pool.map(lambda q: q.domain.values.code(original[q.name], claims.tokens), claims.quasi))
     named = [(q.name, code, q.domain.values.null_rank) for q, code in zip(claims.quasi, codes, strict=True)]
     sensitive = None
     if claims.sensitive is not None:
