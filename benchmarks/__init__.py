@@ -1,1 +1,1 @@
-"""Measurements, as ratios within one run: machines are noisy. ``./dev bench`` lists them, ``./dev bench NAME`` runs one."""
+"""Measurements, as ratios within one run, because machines are noisy: ``./dev bench NAME``."""

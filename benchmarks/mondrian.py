@@ -32,9 +32,8 @@ def main(_arguments):
         print(f"{frame.height:>9} {seconds['group-by']:9.4f} {columns} {ratio:15.1f}")
         if frame.height == 1_000_000:
             full = side_by_side({"full": lambda f=frame, r=release: r.verify(f)}, repeats=3)["full"]
-            print(
-                f"\nverify with everything counted: {full:.2f} s (limit 2 s); publish: {seconds['all']:.2f} s (limit 5 s)"
-            )
+            print(f"\nverify with everything counted: {full:.2f} s (limit 2 s)")
+            print(f"publish: {seconds['all']:.2f} s (limit 5 s)")
             profile(method, frame, schema)
     memory()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from incrowd.errors import SchemaError
@@ -75,6 +77,8 @@ def _is_counter(values: pl.Series) -> bool:
 def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None, str]:
     if kind == "date":
         return dates(), f"dates, {distinct} distinct"
+    if kind == "int" and re.search("zip|postal|postcode|plz", values.name, re.IGNORECASE):
+        return prefixes(), f"postal codes, {distinct} distinct: shortened from the right, such as 100**"
     if kind in ("int", "float"):
         return Intervals(), f"numbers, {distinct} distinct: ranges such as 21-30"
     if kind == "bool" or distinct <= _SUPPRESS_ONLY:

@@ -1,0 +1,46 @@
+"""The partitioning kernels without the compiler, and with every index checked."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import warnings
+warnings.simplefilter("error")
+import polars as pl
+import incrowd as ic
+n = 40
+frame = pl.DataFrame({
+    "a": [i * i % 23 for i in range(n)],
+    "b": [None if i % 9 == 0 else f"v{i % 6}" for i in range(n)],
+    "sparse": [i * 7919 % 104729 for i in range(n)],
+    "s": ["xyz"[i % 3] for i in range(n)],
+})
+schema = ic.Schema(quasi={"a": ic.Intervals(), "b": ic.balanced(2), "sparse": ic.Intervals()}, sensitive="s")
+for options in ({}, {"strict": False}, {"recoding": "single"}, {"l": 2, "l_kind": "recursive"}, {"t": 0.5},
+                {"l": 1.2, "alpha": 0.7, "recoding": "single"}):
+    release = ic.Mondrian(k=3, **options).publish(frame, schema, seed=1)
+    release.transform(frame)
+    print(sorted(release.frame.rows()))
+"""
+
+
+def run(folder, **environment):
+    settings = os.environ | {"NUMBA_CACHE_DIR": str(folder)} | environment
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_compiled_checked_and_interpreted_agree(tmp_path):
+    compiled = run(tmp_path / "compiled")
+    assert len(compiled.splitlines()) == 6
+    assert run(tmp_path / "checked", NUMBA_BOUNDSCHECK="1") == compiled
+    assert run(tmp_path / "plain", NUMBA_DISABLE_JIT="1") == compiled
+
+
+def test_interpreted_kernels_run(tmp_path):
+    assert len(run(tmp_path, NUMBA_DISABLE_JIT="1").splitlines()) == 6

@@ -1,0 +1,42 @@
+"""The README shows what really happens."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_prints_what_the_readme_shows():
+    sys.path.insert(0, str(ROOT / "docs"))
+    from render import rendered
+
+    assert rendered(README) == README, "run: .venv/bin/python docs/render.py README.md"
+
+
+def test_python_example_runs(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names = {}
+    exec(code, names)
+    assert names["release"].verify(names["frame"]).ok
+    assert (tmp_path / "out" / "release.csv").exists()
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert "://" in link or (ROOT / link).exists(), link
+
+
+def test_the_readme_names_every_method():
+    from incrowd.publish import PUBLISHERS
+
+    for publisher in PUBLISHERS.values():
+        assert publisher.__name__ in README
