@@ -14,7 +14,7 @@ import polars as pl
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy, Intervals
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves
-from incrowd.kernels.partition import walk
+from incrowd.kernels.mondrian import walk
 
 Unseen = Literal["error", "suppress", "nearest"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_mondrian
-from incrowd.kernels.partition import Limits, holds
+from incrowd.kernels.limits import Limits, holds
 from incrowd.privacy import Privacy, exact
 
 VALUES = st.lists(st.integers(0, 3), min_size=1, max_size=14)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -156,6 +155,8 @@ def _converted(frame: Frame) -> pl.DataFrame:
 
 
 def _from_narwhals(frame: Frame) -> pl.DataFrame:
+    import narwhals as nw  # noqa: PLC0415 - a tenth of a second that polars frames need not pay
+
     known = nw.from_native(frame, pass_through=True)
     if isinstance(known, nw.LazyFrame):
         known = known.collect()

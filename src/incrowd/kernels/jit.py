@@ -1,8 +1,10 @@
-"""The one place that decides how kernels are compiled."""
+"""The one place that decides how kernels are compiled, and when what was compiled is forgotten."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -23,11 +25,31 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     function
-        Plain Python that Numba can compile. The cache notices edits in the function's own file only, so kernels that
-        call each other share a file.
+        Plain Python that Numba can compile. Write loops: NumPy's sorting, searching and slicing compile slowly.
     """
     try:
         compiled = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # a read-only installation without a home has no place for the cache
         compiled = numba.njit(**_OPTIONS)(function)
     return cast("Callable[P, R]", compiled)
+
+
+def _forget_stale_cache(folder: Path) -> None:
+    """Remove compiled kernels when any kernel file has changed.
+
+    Numba looks only at the file of the kernel itself and would keep an old version of what it calls elsewhere.
+    """
+    cache = folder / "__pycache__"
+    stamp = cache / "kernels.stamp"
+    files = sorted(folder.glob("*.py"))
+    now = "\n".join(f"{path.name} {path.stat().st_mtime_ns} {path.stat().st_size}" for path in files)
+    with suppress(OSError):
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == now:
+            return
+        for path in [*cache.glob("*.nbi"), *cache.glob("*.nbc")]:
+            path.unlink(missing_ok=True)
+        cache.mkdir(exist_ok=True)
+        stamp.write_text(now, encoding="utf-8")
+
+
+_forget_stale_cache(Path(__file__).parent)

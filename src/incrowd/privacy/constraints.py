@@ -2,7 +2,7 @@
 
 A constraint knows three things: the guarantee that it writes into a manifest, the best that the whole table
 can reach (no partition of a table does better than the table itself: each constraint is monotone), and
-the numbers by which `incrowd.kernels.partition.holds` decides. There is one decision procedure, in the kernel.
+the numbers by which `incrowd.kernels.limits.holds` decides. There is one decision procedure, in the kernel.
 """
 
 from __future__ import annotations

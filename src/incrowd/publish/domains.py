@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from incrowd.hierarchy import Hierarchy
-from incrowd.kernels.partition import Domains, Limits
+from incrowd.kernels.domains import Domains
+from incrowd.kernels.limits import Limits
 from incrowd.privacy import Privacy
 from incrowd.table import Table
 

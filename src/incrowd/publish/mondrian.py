@@ -34,18 +34,10 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.errors import ParameterError
+from incrowd.kernels.domains import Domains, close_groups
 from incrowd.kernels.groups import label_groups
-from incrowd.kernels.partition import (
-    N_EXTRA,
-    NUMBER,
-    SENSITIVE,
-    WEIGHT,
-    Domains,
-    Limits,
-    Work,
-    close_groups,
-    mondrian,
-)
+from incrowd.kernels.limits import Limits
+from incrowd.kernels.mondrian import N_EXTRA, NUMBER, SENSITIVE, WEIGHT, Work, mondrian
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
 from incrowd.publish.domains import flatten, limits

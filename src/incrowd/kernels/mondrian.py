@@ -1,8 +1,4 @@
-"""Top-down partitioning of coded rows: constraint test, closures and Mondrian's cuts.
-
-Kernels that call each other share this file, because the on-disk cache does not see edits elsewhere. They are written
-as plain loops: sorting, searching and slicing by NumPy's names compiles ten times longer than it takes to read this.
-"""
+"""Mondrian's cuts: groups of coded rows, cut in place."""
 
 from __future__ import annotations
 
@@ -11,42 +7,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.domains import HAS_MISSING, N_LEAVES, N_LEVELS, NODE_START, Domains, close, extent
 from incrowd.kernels.jit import kernel
+from incrowd.kernels.limits import SIZE, Limits, holds
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
-TOLERANCE = 1e-12  # of entropies and distances, which are sums of rounded terms
-LEAF = -1
-
-
-N_LEAVES, N_LEVELS, HAS_MISSING, NODE_START, POS_START = range(5)
-SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, ORDERED = range(6)
-ENTROPY, RECURSIVE_C, T, OVERALL = range(4)
 HISTOGRAM, SIZES, CHILD_OF, LAST_LEAF = range(4)
 N_EXTRA = 3  # columns of rows behind the leaf ranks
 SENSITIVE, WEIGHT, NUMBER = -3, -2, -1
-
-
-class Domains(NamedTuple):
-    """All hierarchies of a table, laid end to end: few arrays, because each one costs compile time.
-
-    ``shape[m]`` tells an attribute's number of leaves and levels (none for intervals), whether its first leaf is the
-    missing value, and where it begins in `nodes` and `pos`. The node of leaf ``i`` at height ``h`` reaches from
-    ``nodes[0, at]`` to ``nodes[1, at]`` with ``at = shape[m, NODE_START] + h * shape[m, N_LEAVES] + i``.
-    """
-
-    shape: Int64
-    nodes: Int32
-    pos: Float64
-
-
-class Limits(NamedTuple):
-    """What every group must keep; see `incrowd.privacy`. The table's own distribution stands behind the real limits."""
-
-    whole: Int64
-    real: Float64
+LEAF = -1
 
 
 class Work(NamedTuple):
@@ -69,98 +41,6 @@ class Work(NamedTuple):
     spare: Int32
     part: Int32
     scratch: Int64
-
-
-@kernel
-def holds(counts: Int64, n: int, limits: Limits) -> bool:
-    """Tell whether a group of n rows with these sensitive counts keeps every limit."""
-    whole, real = limits.whole, limits.real
-    if n < whole[SIZE]:
-        return False
-    if len(counts) == 0:
-        return True
-    largest, distinct, entropy = 0, 0, 0.0
-    for count in counts:
-        largest = max(largest, count)
-        if count > 0:
-            distinct += 1
-            entropy -= count / n * np.log(count / n)
-    if largest * whole[SHARE_DENOMINATOR] > n * whole[SHARE_NUMERATOR] or distinct < whole[DISTINCT]:
-        return False
-    if entropy < real[ENTROPY] - TOLERANCE:
-        return False
-    if whole[RECURSIVE_L] > 0 and not largest < real[RECURSIVE_C] * _tail(counts, n, whole[RECURSIVE_L] - 1):
-        return False
-    return bool(real[T] >= 1.0 or _distance(counts, n, real, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
-
-
-@kernel
-def _tail(counts: Int64, n: int, n_top: int) -> int:
-    """Return the number of rows without the `n_top` most frequent values."""
-    left = counts.copy()
-    for _ in range(min(n_top, len(counts))):
-        top = 0
-        for v in range(len(left)):
-            if left[v] > left[top]:
-                top = v
-        n -= left[top]
-        left[top] = 0
-    return n
-
-
-@kernel
-def _distance(counts: Int64, n: int, real: Float64, ordered: bool) -> float:
-    """Earth mover's distance from the table's distribution, by equal or by ordered ground distance."""
-    total, cumulated = 0.0, 0.0
-    for v in range(len(counts)):
-        difference = counts[v] / n - real[OVERALL + v]
-        cumulated += difference
-        total += abs(cumulated) if ordered else 0.5 * abs(difference)
-    return total / max(1, len(counts) - 1) if ordered else total
-
-
-@kernel
-def close(domains: Domains, m: int, lo: int, hi: int) -> tuple[int, int, int]:
-    """Return the smallest legal cell that holds ``[lo, hi]``, and its height in a taxonomy."""
-    n_leaves = domains.shape[m, N_LEAVES]
-    if domains.shape[m, N_LEVELS] == 0:
-        if domains.shape[m, HAS_MISSING] and lo == 0 and hi > 0:
-            return 0, n_leaves - 1, 0
-        return lo, hi, 0
-    at = domains.shape[m, NODE_START] + lo
-    height = 0
-    while domains.nodes[1, at] < hi:
-        at += n_leaves
-        height += 1
-    return int(domains.nodes[0, at]), int(domains.nodes[1, at]), height
-
-
-@kernel
-def extent(domains: Domains, m: int, lo: int, hi: int) -> float:
-    """Return the normalized extent of a cell: its LM loss."""
-    first = domains.shape[m, POS_START]
-    whole = domains.pos[first + domains.shape[m, N_LEAVES] - 1] - domains.pos[first]
-    return (domains.pos[first + hi] - domains.pos[first + lo]) / whole if whole > 0.0 else 0.0
-
-
-@kernel
-def close_groups(codes: Int32, labels: Int64, n_groups: int, domains: Domains) -> tuple[Int32, Int32]:
-    """Return the closure of each group of rows, [groups x quasi] each; codes are [rows x quasi], columns contiguous."""
-    n_rows, n_quasi = codes.shape
-    lo, hi = np.empty((n_groups, n_quasi), np.int32), np.empty((n_groups, n_quasi), np.int32)
-    for g in range(n_groups):
-        for m in range(n_quasi):
-            lo[g, m], hi[g, m] = domains.shape[m, N_LEAVES], -1
-    for m in range(n_quasi):
-        for i in range(n_rows):
-            g, code = labels[i], codes[i, m]
-            lo[g, m] = min(lo[g, m], code)
-            hi[g, m] = max(hi[g, m], code)
-        for g in range(n_groups):
-            if hi[g, m] >= 0:
-                first, last, _ = close(domains, m, int(lo[g, m]), int(hi[g, m]))
-                lo[g, m], hi[g, m] = first, last
-    return lo, hi
 
 
 @kernel
@@ -438,54 +318,3 @@ def walk(codes: Int32, cuts: Int32) -> Int64:
             node = cuts[node, 2] if codes[i, cuts[node, 0]] <= cuts[node, 1] else cuts[node, 3]
         found[i] = cuts[node, 1]
     return found
-
-
-@kernel
-def refine_groups(
-    codes: Int32, first: int, ends: Int64, group: Int64, n_groups: int, sensitive: Int32, n_values: int, limits: Limits
-) -> int:
-    """Cut all groups whose rows lie in one range of an attribute, if every part keeps the limits.
-
-    Parameters
-    ----------
-    codes
-        Leaf ranks of the attribute.
-    first, ends
-        The range begins at `first`; part p ends at ``ends[p]``.
-    group
-        Number of each row's group; changed in place when the cut is allowed.
-
-    Returns
-    -------
-    int
-        New number of groups, 0 when the cut is not allowed.
-    """
-    n_parts, last = len(ends), ends[-1]
-    part_of = np.zeros(last - first + 1, np.int64)
-    for p in range(1, n_parts):
-        for leaf in range(ends[p - 1] + 1, ends[p] + 1):
-            part_of[leaf - first] = p
-    sizes = np.zeros((n_groups, n_parts), np.int64)
-    counts = np.zeros((n_groups, n_parts, n_values), np.int64)
-    for i in range(len(codes)):
-        if first <= codes[i] <= last:
-            p = part_of[codes[i] - first]
-            sizes[group[i], p] += 1
-            if n_values > 0:
-                counts[group[i], p, sensitive[i]] += 1
-    new = np.zeros((n_groups, n_parts), np.int64)
-    n_new = n_groups
-    for g in range(n_groups):
-        fresh = False
-        for p in range(n_parts):
-            if sizes[g, p] == 0:
-                continue
-            if not holds(counts[g, p], sizes[g, p], limits):
-                return 0
-            new[g, p] = n_new if fresh else g
-            n_new += fresh
-            fresh = True
-    for i in range(len(codes)):
-        if first <= codes[i] <= last:
-            group[i] = new[group[i], part_of[codes[i] - first]]
-    return int(n_new)
