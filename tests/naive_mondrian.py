@@ -21,9 +21,9 @@ def holds(values, table, *, k=1, l=1, l_kind="frequency", c=3.0, t=None, ordered
         entropy = -sum(x / n * math.log(x / n) for x in counts.values())
         if entropy < math.log(l) - 1e-12:
             return False
-    if l_kind == "recursive" and l > 1:
+    if l_kind == "recursive":
         ranked = sorted(counts.values(), reverse=True)
-        if not ranked[0] < c * sum(ranked[l - 1 :]):
+        if not ranked[0] < Fraction(str(c)) * sum(ranked[l - 1 :]):
             return False
     return t is None or distance(values, table, ordered) <= t + 1e-12
 
@@ -89,7 +89,7 @@ def cuts_of_codes(hierarchy, codes, strict):
         yield [sorted(left), [i for i in range(n) if i not in left]]
         return
     behind = sorted(before + ties)
-    two = [behind, before] if len(behind) - n // 2 <= n // 2 - len(before) else [before, behind]
+    two = [behind, before] if len(behind) + len(before) <= n else [before, behind]
     for left in two:
         yield [left, [i for i in range(n) if i not in set(left)]]
 

@@ -16,6 +16,12 @@ class Drawn:
     frame: pl.DataFrame
     schema: ic.Schema
 
+    def fit_for(self, constraints):
+        """An ordered distance needs numbers for sensitive values."""
+        if not constraints.get("ordered"):
+            return self
+        return Drawn(self.frame.with_columns(pl.col("class").rank("dense").cast(pl.Int64)), self.schema)
+
 
 def _column(draw, kind, n, missing):
     value = {

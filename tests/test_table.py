@@ -1,5 +1,7 @@
 """Coding frames: types, missing values, values outside a domain."""
 
+import datetime as dt
+
 import numpy as np
 import polars as pl
 import pytest
@@ -65,6 +67,7 @@ def test_mixed_types_are_refused_unless_a_taxonomy_lists_them():
     with pytest.raises(ic.SchemaError, match="3 rows are numbers and 1 rows"):
         encode(values, ic.Intervals())
     assert encode(values, ic.Taxonomy.flat(values)).codes[:, 0].tolist() == [0, 1, 2, 3]
+    assert encode(values, ic.balanced()).n_rows == 4
     few = ["a", "b", "c", "d", "5"]
     assert encode(few).n_rows == 5
 
@@ -85,6 +88,27 @@ def test_declared_types():
         Table.encode(frame, as_int)
     as_text = ic.Schema.of([ic.schema.Attribute("q", ic.schema.Role.QUASI, type="str"), attributes[1]])
     assert Table.encode(frame, as_text).hierarchies[0].type == "str"
+
+
+def test_declared_types_convert_or_complain():
+    def coded(values, kind, hierarchy=None):
+        frame = pl.DataFrame({"q": values})
+        return Table.encode(frame, ic.Schema(quasi={"q": hierarchy}, types={"q": kind})).hierarchies[0].leaves.to_list()
+
+    assert coded(["2024-03-05", "2024-03-06"], "date") == [dt.date(2024, 3, 5), dt.date(2024, 3, 6)]
+    assert coded(["true", " false"], "bool") == [False, True]
+    for values, kind in (([1.5, 2.0], "int"), ([1.0, 2.0], "date"), ([20240305, 5], "date"), ([5, 1], "bool")):
+        with pytest.raises(ic.SchemaError, match="declared type"):
+            coded(values, kind)
+
+
+def test_infinite_numbers_are_refused():
+    with pytest.raises(ic.SchemaError, match="1 infinite"):
+        encode([1.0, float("inf")], ic.Intervals())
+
+
+def test_the_text_nan_is_missing():
+    assert encode(["1", "nan", "2.5"], ic.Intervals()).hierarchies[0].leaves.to_list() == [None, 1.0, 2.5]
 
 
 def test_supervised_hierarchies_see_the_target():

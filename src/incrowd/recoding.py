@@ -12,19 +12,19 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.errors import ParameterError, SchemaError
-from incrowd.hierarchy import Hierarchy, Intervals
-from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.mondrian import walk
 
 Unseen = Literal["error", "suppress", "nearest"]
 
 
 class Recoding(ABC):
-    """A function from the leaves around a row's values to its cell."""
+    """A function from the leaves of a row to its cell."""
 
     @abstractmethod
-    def cells(self, first: Codes, last: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
-        """Return ends of a cell that holds ``[first, last]``, [rows x quasi] each; not yet closed."""
+    def cells(self, leaves: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
+        """Return ends of a cell that holds each leaf, [rows x quasi] each; not yet closed."""
 
     @abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[np.int32]]:
@@ -35,20 +35,18 @@ class Recoding(ABC):
     ) -> tuple[Codes, Codes]:
         """Return the cell of each new row, [rows x quasi] each.
 
-        A row gets the released cell of its group. Where that does not hold the row's own value, the cell is
-        widened to all that the cuts leave to the group, never to the value itself, which would show it. A number
-        between two leaves is inside the domain.
+        A row gets the released cell of its group. Where that does not hold the row's own leaf, the cell is
+        widened to all that the cuts leave to the group, never to the leaf itself, which would show it. A number
+        or date between two leaves counts as the nearer one.
         """
         if unseen not in get_args(Unseen):
             fact = f"unseen is {unseen!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(Unseen))}")
         placed = [_place(h, column, unseen) for h, column in zip(hierarchies, columns, strict=True)]
-        first = np.column_stack([low for low, _, _ in placed])
-        last = np.column_stack([high for _, high, _ in placed])
-        lo, hi = self.cells(first, last, hierarchies)
+        lo, hi = self.cells(np.column_stack([codes for codes, _ in placed]), hierarchies)
         for m, hierarchy in enumerate(hierarchies):
             lo[:, m], hi[:, m] = hierarchy.closure(lo[:, m], hi[:, m])
-            outside = placed[m][2]
+            outside = placed[m][1]
             lo[outside, m], hi[outside, m] = 0, hierarchy.n_leaves - 1
         return np.asfortranarray(lo), np.asfortranarray(hi)
 
@@ -69,14 +67,13 @@ class TreeRecoding(Recoding):
     lo: Codes
     hi: Codes
 
-    def cells(self, first: Codes, last: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
+    def cells(self, leaves: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
         """Walk down the cuts."""
-        group = walk(first, self.cuts)
+        group = walk(leaves, self.cuts)
         lo, hi = self.lo[group], self.hi[group]
         region_lo, region_hi = self._regions(hierarchies)
-        outside = (first < lo) | (last > hi)
-        wide_lo = np.minimum(np.minimum(region_lo[group], first), lo)
-        wide_hi = np.maximum(np.maximum(region_hi[group], last), hi)
+        outside = (leaves < lo) | (leaves > hi)
+        wide_lo, wide_hi = np.minimum(region_lo[group], lo), np.maximum(region_hi[group], hi)
         return np.where(outside, wide_lo, lo), np.where(outside, wide_hi, hi)
 
     def _regions(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
@@ -112,11 +109,11 @@ class GlobalRecoding(Recoding):
     lo_of: tuple[Codes, ...]
     hi_of: tuple[Codes, ...]
 
-    def cells(self, first: Codes, last: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
+    def cells(self, leaves: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
         """Look each leaf up."""
         del hierarchies
-        lo = np.column_stack([of[first[:, m]] for m, of in enumerate(self.lo_of)])
-        hi = np.column_stack([of[last[:, m]] for m, of in enumerate(self.hi_of)])
+        lo = np.column_stack([of[leaves[:, m]] for m, of in enumerate(self.lo_of)])
+        hi = np.column_stack([of[leaves[:, m]] for m, of in enumerate(self.hi_of)])
         return lo, hi
 
     def arrays(self) -> dict[str, npt.NDArray[np.int32]]:
@@ -133,27 +130,31 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[np.int32]]) -> Recoding:
     return GlobalRecoding(tuple(np.split(arrays["lo_of"], ends)), tuple(np.split(arrays["hi_of"], ends)))
 
 
-def _place(hierarchy: Hierarchy, column: pl.Series, unseen: Unseen) -> tuple[Codes, Codes, npt.NDArray[np.bool_]]:
-    """Return the leaves around each value, and which values are outside the domain."""
+def _place(hierarchy: Hierarchy, column: pl.Series, unseen: Unseen) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Return the leaf that each value is or, between two numbers, is nearest to; and which values have none."""
     codes = hierarchy.encode(column)
-    low, high = codes.copy(), codes.copy()
     unknown = codes == OUTSIDE
-    if unknown.any() and isinstance(hierarchy, Intervals) and hierarchy.ordered:
-        values = as_leaves(column, "float" if hierarchy.type == "int" else hierarchy.type).to_physical()
-        numbers = values.cast(pl.Float64()).fill_null(np.nan).to_numpy()
-        n_missing = int(hierarchy.has_missing)
-        known = hierarchy.pos[n_missing:]
-        at = np.searchsorted(known, numbers) + n_missing
-        between = unknown & (numbers > known[0]) & (numbers < known[-1])
-        low[between], high[between] = at[between] - 1, at[between]
-        unknown &= ~between
-        if unseen == "nearest":
-            clamp = unknown & ~np.isnan(numbers)
-            end = np.where(numbers <= known[0], n_missing, hierarchy.n_leaves - 1)
-            low[clamp] = high[clamp] = end[clamp]
-            unknown &= ~clamp
+    if unknown.any() and hierarchy.ordered:
+        numbers = _as_floats(convert(column, hierarchy.type if hierarchy.type == "date" else "float"))
+        leaves = _as_floats(hierarchy.leaves)
+        order = np.argsort(leaves)[: len(leaves) - int(hierarchy.has_missing)]  # NaN, the missing leaf, sorts last
+        known = leaves[order]
+        after = np.clip(np.searchsorted(known, numbers), 1, max(1, len(known) - 1)) if len(known) > 1 else 0
+        before = np.maximum(after - 1, 0)
+        nearest = order[np.where(numbers - known[before] <= known[after] - numbers, before, after)]
+        inside = (numbers > known[0]) & (numbers < known[-1])
+        placed = unknown & (~np.isnan(numbers) if unseen == "nearest" else inside)
+        codes[placed] = nearest[placed]
+        unknown &= ~placed
     if unknown.any() and unseen != "suppress":
-        fact = f"Column {column.name!r} has {int(unknown.sum())} rows with values outside the domain of the release"
-        raise SchemaError(fact, "use unseen='suppress' to release them as the whole domain")
-    low[unknown] = high[unknown] = 0
-    return low, high, unknown
+        where = f"outside the domain of the release, first in row {int(np.argmax(unknown)) + 1}"
+        fact = f"Column {column.name!r} has {int(unknown.sum())} rows with values {where}"
+        hint = "use unseen='suppress' to release them as the whole domain"
+        names_only = unseen == "nearest" and not hierarchy.ordered
+        raise SchemaError(fact, f"names have no nearest value: {hint}" if names_only else hint)
+    codes[unknown] = 0
+    return codes, unknown
+
+
+def _as_floats(values: pl.Series) -> npt.NDArray[np.float64]:
+    return values.to_physical().cast(pl.Float64()).fill_null(np.nan).to_numpy()

@@ -272,6 +272,11 @@ def test_dates(column):
     ]
 
 
+def test_years_are_joined_to_decades():
+    tree = dates().build(pl.Series([dt.date(1958, 1, 1), dt.date(1959, 1, 1), dt.date(1971, 5, 1)]))
+    assert tree.label(0, 1) == "1950s"
+
+
 def test_times_of_a_day_are_hidden_first():
     tree = dates().build(pl.Series(["2024-03-05T10:00", "2024-03-05 09:00:00Z", "2024-03-06", "2024-05-01"]))
     assert tree.leaves.to_list() == ["2024-03-05 09:00:00Z", "2024-03-05T10:00", "2024-03-06", "2024-05-01"]
@@ -284,6 +289,7 @@ def test_dates_are_nested_by_calendar(days, as_text):
     tree = dates().build(column)
     lo, hi = tree.levels()
     keys = [lambda d: (d.year, d.month), lambda d: (d.year, (d.month + 2) // 3), lambda d: d.year]
+    keys.append(lambda d: d.year // 10)
     ordered = sorted(set(days))
     possible = [[[key(d) == key(e) for e in ordered] for d in ordered] for key in keys]
     for a, b in zip(lo[1:-1], hi[1:-1], strict=True):

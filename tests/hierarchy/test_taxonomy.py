@@ -272,6 +272,6 @@ def test_file_is_looked_up_in_the_folder(tmp_path):
     Taxonomy.from_nested(WORK).write_csv(tmp_path / "work.csv")
     tree = from_dict({"kind": "taxonomy", "file": "work.csv"}, tmp_path)
     assert tree == Taxonomy.from_nested(WORK)
-    assert tree.file == "work.csv"
+    assert tree.file == str(tmp_path / "work.csv")
     with pytest.raises(HierarchyError, match=r"other\.csv"):
         from_dict({"kind": "taxonomy", "file": "other.csv"}, tmp_path)

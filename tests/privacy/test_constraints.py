@@ -11,6 +11,7 @@ import incrowd as ic
 import naive_mondrian
 from incrowd.kernels.limits import Limits, holds
 from incrowd.privacy import Privacy, exact
+from incrowd.privacy.constraints import neighbour
 
 VALUES = st.lists(st.integers(0, 3), min_size=1, max_size=14)
 KINDS = st.sampled_from(["frequency", "distinct", "entropy", "recursive"])
@@ -18,7 +19,7 @@ KINDS = st.sampled_from(["frequency", "distinct", "entropy", "recursive"])
 
 def decided(values, table, **asked):
     n_values = max(table) + 1
-    whole, real = Privacy.of(**asked).limits().arrays()
+    whole, real = Privacy.of(**asked).limits().arrays(len(table))
     overall = np.bincount(table, minlength=n_values) / len(table)
     counts = np.bincount(values, minlength=n_values)
     return holds(counts, len(values), Limits(whole, np.concatenate([real, overall])))
@@ -48,10 +49,37 @@ def test_closeness(values, rest, t, ordered):
     assert decided(values, table, **asked) == naive_mondrian.holds(values, table, **asked)
 
 
+@given(st.floats(0.001, 0.999), st.integers(1, 400), st.booleans())
+def test_neighbour_compares_as_the_number_does(number, n, above):
+    found = neighbour(exact(number), n, above=above)
+    assert found.denominator <= n
+    every = [Fraction(a, b) for b in range(1, min(n, 40) + 1) for a in range(b + 1)]
+    if above:
+        assert all((share < exact(number)) == (share < found) for share in every)
+    else:
+        assert all((share <= exact(number)) == (share <= found) for share in every)
+
+
+def test_sixteen_digits_do_not_overflow():
+    """A computed l or alpha has a denominator of sixteen digits; a million rows times that would not fit."""
+    counts = np.array([666_667, 333_333])
+    for share, fits in ((2 / 3, False), (0.666667, True)):
+        whole, real = Privacy.of(k=1, alpha=share).limits().arrays(1_000_000)
+        assert holds(counts, 1_000_000, Limits(whole, np.concatenate([real, counts / 1e6]))) == fits
+    whole, real = Privacy.of(k=1, l=1 + (1.33 - 1) / 3).limits().arrays(1_000_000)
+    assert holds(counts, 1_000_000, Limits(whole, np.concatenate([real, counts / 1e6])))
+
+
+def test_recursive_c_is_exact():
+    counts = [0] * 7 + [1] * 7 + [2] * 7 + [3] * 7 + [4] * 4
+    assert not decided(counts, counts, k=1, l=2, l_kind="recursive", c=0.28)
+    assert decided(counts, counts, k=1, l=2, l_kind="recursive", c=0.29)
+
+
 def test_ten_of_eleven_is_exactly_one_over_one_point_one():
     assert exact(1.1) == Fraction(11, 10)
-    assert decided([0] * 10 + [1], [0, 1], k=1, l=1.1)
-    assert not decided([0] * 11 + [1], [0, 1], k=1, l=1.1)
+    assert decided([0] * 10 + [1], [0, 1] * 20, k=1, l=1.1)
+    assert not decided([0] * 11 + [1], [0, 1] * 20, k=1, l=1.1)
 
 
 @given(VALUES, st.integers(1, 8), KINDS, st.integers(2, 5), st.sampled_from([0.2, 0.5, 0.9]))
@@ -63,9 +91,7 @@ def test_feasible_or_the_closest_setting_is(values, k, kind, l, alpha):
         Privacy.of(**asked).require_feasible(len(values), counts)
     except ic.InfeasibleError as error:
         assert not whole_table_holds
-        best = {name: value for name, value in error.best.items() if not (name == "l" and value == 0)}
-        if len(best) == len(error.best):
-            Privacy.of(**{**asked, **best}).require_feasible(len(values), counts)
+        Privacy.of(**{**asked, **error.best}).require_feasible(len(values), counts)
     else:
         assert whole_table_holds
 
@@ -83,6 +109,10 @@ def test_feasible_or_the_closest_setting_is(values, k, kind, l, alpha):
         ({"k": 2, "c": 0}, "c is 0"),
         ({"k": 2, "t": 1.5}, "t is 1.5"),
         ({"k": 2, "alpha": 0}, "alpha is 0"),
+        ({"k": 2, "l": "2"}, "l is '2'"),
+        ({"k": 2, "t": "0.2"}, "t is '0.2'"),
+        ({"k": 2, "c": float("inf")}, "c is inf"),
+        ({"k": 2, "ordered": True}, "t was not given"),
     ],
 )
 def test_wrong_parameters(asked, fact):

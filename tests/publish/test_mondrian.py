@@ -51,6 +51,7 @@ def expected(table, form, strict, constraints):
 
 @given(tables(), st.integers(1, 6), st.sampled_from(CONSTRAINTS), st.sampled_from(["strict", "relaxed", "single"]))
 def test_equals_the_plain_algorithm(drawn, k, constraints, form):
+    drawn = drawn.fit_for(constraints)
     options = {"recoding": "single" if form == "single" else "multi", "strict": form != "relaxed"}
     table = Table.encode(drawn.frame, drawn.schema)
     wanted = expected(table, form, form != "relaxed", {"k": k, **constraints})
@@ -93,12 +94,39 @@ def one_column(values, hierarchy, k=2, **options):
     return ic.Mondrian(k=k, **options).publish(frame, schema)
 
 
-@pytest.mark.parametrize(("recoding", "between"), [("multi", "10-20"), ("single", "10-21")])
-def test_transform_covers_new_rows_without_showing_them(recoding, between):
+@pytest.mark.parametrize("recoding", ["multi", "single"])
+def test_transform_covers_new_rows_without_showing_them(recoding):
     release = one_column([10, 11, 20, 21, 30, 31, 40, 41], ic.Intervals(), recoding=recoding)
     assert sorted(release.frame["q"].unique()) == ["10-11", "20-21", "30-31", "40-41"]
-    new = pl.DataFrame({"q": [10, 15, 40]})
-    assert release.transform(new)["q"].to_list() == ["10-11", between, "40-41"]
+    new = pl.DataFrame({"q": [10, 15, 16, 40]})
+    assert release.transform(new)["q"].to_list() == ["10-11", "10-11", "20-21", "40-41"]
+
+
+@pytest.mark.parametrize("recoding", ["multi", "single"])
+def test_transform_widens_a_cell_to_its_region(recoding):
+    tree = ic.Taxonomy.from_nested({"low": ["a", "b", "c"], "high": ["x", "y"]})
+    release = one_column(["a", "b", "a", "b", "x", "y", "x", "y"], tree, k=3, recoding=recoding)
+    assert sorted(release.frame["q"].unique()) == ["high", "low"]
+    assert release.transform(pl.DataFrame({"q": ["c", "y"]}))["q"].to_list() == ["low", "high"]
+
+
+def test_transform_places_numbers_in_a_numeric_tree():
+    release = one_column([10, 11, 20, 21, 30, 31, 40, 41], ic.bins(10))
+    assert release.transform(pl.DataFrame({"q": [14, 26]}))["q"].to_list() == ["10-11", "30-31"]
+
+
+def test_transform_knows_the_missing_tokens():
+    frame = pl.DataFrame({"q": ["a", "?", "a", "?"], "s": ["u", "v", "u", "v"]})
+    schema = ic.Schema(quasi={"q": None}, sensitive="s", missing_tokens=["?"])
+    release = ic.Mondrian(k=2).publish(frame, schema)
+    assert release.transform(frame)["q"].to_list() == ["a", "(missing)", "a", "(missing)"]
+    assert release.loss("kl", original=frame) == pytest.approx(0)
+
+
+def test_relaxed_releases_have_no_recoding():
+    release = one_column([5, 5, 5, 5, 5, 9], ic.Intervals(), k=3, strict=False)
+    with pytest.raises(ic.IncompatibleError, match="no recoding"):
+        release.transform(pl.DataFrame({"q": [5]}))
 
 
 def test_transform_says_what_it_does_outside_the_domain():

@@ -1,5 +1,6 @@
 """Releases: frames, samples, expectations, folders."""
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -120,6 +121,25 @@ def test_soft_gives_expectations():
     assert soft.classes.to_list() == ["Angina", "Diabetes", "Flu", "Measles"]
 
 
+def test_soft_of_numbers_that_may_be_missing():
+    frame = pl.DataFrame({"a": [1, 3, None, None, None, 5], "s": ["u", "v"] * 3})
+    soft = ic.Mondrian(k=3).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")).soft()
+    assert soft.columns == ["a", "a=(missing)"]
+    assert sorted(soft.X.tolist()) == [[3.0, 0.0]] * 3 + [[3.0, 1.0]] * 3
+    soft = ic.Mondrian(k=6).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")).soft()
+    assert soft.X.tolist() == [[3.0, 0.5]] * 6
+
+
+def test_the_target_is_the_class():
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "ill": ["u", "v", "u", "v"], "cls": ["x", "x", "y", "y"]})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="ill", other=["cls"], target="cls")
+    release = ic.Mondrian(k=2).publish(frame, schema)
+    assert release.loss("cm") == 0
+    assert release.soft().classes.to_list() == ["x", "y"]
+    without = ic.Schema(quasi={"a": ic.Intervals()}, other=["cls"], target="cls", rest="drop")
+    assert ic.Mondrian(k=2).publish(frame, without).loss("cm") == 0
+
+
 @given(tables(min_rows=3), st.integers(1, 3))
 def test_soft_is_the_mean_of_many_samples(drawn, k):
     release = ic.Mondrian(k=k).publish(drawn.frame, drawn.schema)
@@ -127,7 +147,9 @@ def test_soft_is_the_mean_of_many_samples(drawn, k):
     assert np.allclose(soft.proba.sum(axis=1), 1)
     for name, hierarchy in zip(release.quasi, release.hierarchies, strict=True):
         block = [i for i, column in enumerate(soft.columns) if column.startswith(f"{name}=")]
-        if block:
+        if hierarchy.ordered:
+            assert len(block) == hierarchy.has_missing
+        else:
             assert len(block) == hierarchy.n_leaves
             assert np.allclose(soft.X[:, block].sum(axis=1), 1)
 
@@ -168,6 +190,26 @@ def test_without_the_private_folder_nothing_private_is_known(tmp_path):
         given_away.loss("kl", original=frame)
     given_away.save(tmp_path / "copy")
     assert not (tmp_path / "copy.private").exists()
+
+
+def test_private_folder_of_another_release_is_refused(tmp_path):
+    small()[0].save(tmp_path / "one")
+    small(missing="drop")[0].save(tmp_path / "two")
+    (tmp_path / "one").rename(tmp_path / "gone")
+    (tmp_path / "two").rename(tmp_path / "one")
+    with pytest.raises(ic.InputError, match="does not belong"):
+        ic.Release.load(tmp_path / "one")
+
+
+def test_private_things_are_not_printed():
+    assert repr(small()[0].private) == "Private(...)"
+
+
+def test_pandas_dates_reach_the_csv_as_dates(tmp_path):
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "s": [dt.date(2024, 1, 1 + i % 2) for i in range(4)]}).to_pandas()
+    ic.Mondrian(k=2).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")).save(tmp_path / "out")
+    assert "2024-01-01\n" in (tmp_path / "out" / "release.csv").read_text()
+    assert verify(tmp_path / "out", frame).ok
 
 
 def test_private_folder_is_for_the_owner_only(tmp_path):

@@ -91,10 +91,13 @@ def test_proposal_tells_columns_apart():
             "smokes": [True, False] * (n // 2),
             "nothing": [None] * n,
             "ill": ["flu", "cold", "angina", "none"] * (n // 4),
-            "visits": [i * i for i in range(n)],
+            "visits": [i * i % 29 for i in range(n)],
+            "ssn": [100_000_000 + i * 7_654_321 % 899_999_999 for i in range(n)],
+            "patient_name": ["Ann", "Bob"] * (n // 2),
+            "contact": [f"{'ab'[i % 2]}@example.org" for i in range(n)],
         }
     )
-    assert proposed(frame) == {
+    assert proposed(frame, sensitive="ill") == {
         "id": ("identifier", None),
         "name": ("identifier", None),
         "note": ("identifier", None),
@@ -109,13 +112,27 @@ def test_proposal_tells_columns_apart():
         "nothing": ("identifier", None),
         "ill": ("sensitive", None),
         "visits": ("quasi", "intervals"),
+        "ssn": ("identifier", None),
+        "patient_name": ("identifier", None),
+        "contact": ("identifier", None),
     }
     assert proposed(frame, sensitive="sex")["sex"] == ("sensitive", None)
-    assert "guess" in ic.Schema.propose(frame).attributes["ill"].why
+    assert "guess" in ic.Schema.propose(frame.select("age", "weight", "ill")).attributes["ill"].why
+
+
+def test_proposal_points_at_texts_that_may_mean_missing():
+    frame = pl.DataFrame({"town": ["a", "b", "c", "d", "?"] * 5, "ill": ["x", "y", "x", "y", "x"] * 5})
+    assert "'?' may mean missing" in ic.Schema.propose(frame).attributes["town"].why
+    assert "missing" not in ic.Schema.propose(frame, missing_tokens=["?"]).attributes["town"].why
+
+
+def test_times_are_left_to_the_reader():
+    frame = pl.DataFrame({"at": [dt.datetime(2024, 1, 1 + i, 9, 30) for i in range(20)], "ill": ["x", "y"] * 10})
+    assert ic.Schema.propose(frame).attributes["at"].type is None
 
 
 def test_proposal_needs_something_sensitive():
-    with pytest.raises(ic.SchemaError, match="No column looks like"):
+    with pytest.raises(ic.SchemaError, match="No column of the 100 rows looks like"):
         ic.Schema.propose(pl.DataFrame({"a": list(range(100))}))
     with pytest.raises(ic.SchemaError, match="no column 'b'"):
         ic.Schema.propose(pl.DataFrame({"a": [1, 2]}), sensitive="b")
@@ -127,6 +144,12 @@ def test_proposal_needs_something_sensitive():
         ({"quasi": {}}, "no quasi-identifier"),
         ({"quasi": {"a": None}, "sensitive": "a"}, "more than one role"),
         ({"quasi": {"a": 5}}, "is a int"),
+        ({"quasi": {"a": ic.Intervals}}, "the class Intervals"),
+        ({"quasi": "age"}, "quasi is the text"),
+        ({"quasi": ["a"], "sensitive": ["b"]}, "sensitive is a list"),
+        ({"quasi": ["a"], "missing_tokens": "NA"}, "missing_tokens is the text"),
+        ({"quasi": ["a"], "types": {"a": "zip"}}, "type 'zip'"),
+        ({"quasi": ["a"], "types": {"b": "str"}}, "no column 'b'"),
         ({"quasi": {"a": None}, "identifiers": "name"}, "is the text"),
         ({"quasi": {"a": None}, "missing": "guess"}, "missing is"),
         ({"quasi": {"a": None}, "rest": "keep"}, "rest is"),
@@ -147,6 +170,10 @@ def test_two_sensitive_columns_are_refused():
 
 def test_columns_must_fit():
     schema = ic.Schema(quasi=["a"], sensitive="s")
+    with pytest.raises(ic.SchemaError, match="did you mean 'Sick'"):
+        ic.Schema(quasi=["a"], sensitive="sick").check(pl.DataFrame({"a": [1], "Sick": [1]}))
+    with pytest.raises(ic.SchemaError, match="regular expression"):
+        ic.Schema(quasi=["^a$"]).check(pl.DataFrame({"^a$": [1]}))
     with pytest.raises(ic.SchemaError, match="no column 's'"):
         schema.check(pl.DataFrame({"a": [1]}))
     with pytest.raises(ic.SchemaError, match="'b', 'c' of the table has no role"):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli.show import Screen
+from incrowd.cli.show import Screen, summarize
 from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, VerificationError
 from incrowd.version import __version__
 
@@ -94,7 +94,8 @@ def init(
         print(json.dumps({"schema": str(output), "columns": columns}, ensure_ascii=False))  # noqa: T201
     else:
         screen.table(f"{frame.height} rows", columns)
-        screen.say(f"Wrote {output}. Review the roles, then: incrowd publish {data} -s {output} -k 10 -o release/")
+        ask = f' --query "{query}"' if query else ""
+        screen.say(f"Wrote {output}. Review the roles, then: incrowd publish {data}{ask} -s {output} -k 10 -o release")
 
 
 @app.command()
@@ -128,7 +129,15 @@ def publish(
         _refuse_existing(folder)
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
-    parameters |= _options(option or [])
+    if l_kind is not None and l is None:
+        fact = f"--l-kind is {l_kind}, and -l was not given"
+        raise ParameterError(fact, "say how diverse: -l 2")
+    own = _options(option or [])
+    twice = sorted(set(own) & set(given))
+    if twice:
+        fact = f"--set names {', '.join(twice)}, which has an option of its own"
+        raise ParameterError(fact, "use -k, -l, --l-kind, -t and --alpha")
+    parameters |= own
     publisher = make(method, **parameters)
     roles = Schema.from_toml(schema)
     with screen.progress() as progress:
@@ -137,14 +146,7 @@ def publish(
         progress("writing", 0, 1)
         release.save(output)
         progress("writing", 1, 1)
-    summary = {
-        "release": str(output),
-        "private": str(output.with_name(output.name + ".private")),
-        "method": release.manifest["method"]["name"],
-        "guarantees": release.manifest["guarantees"],
-        "rows": release.manifest["rows"],
-        "loss": {"lm": round(release.loss("lm"), 4)},
-    }
+    summary = summarize(release, output)
     if as_json:
         print(json.dumps(summary, ensure_ascii=False))  # noqa: T201
     else:
@@ -181,6 +183,9 @@ def verify(
                 raise ParameterError(fact, "name its quasi-identifiers too: --quasi a,b,c")
             verdict = check(Path(release), original, query=query, progress=progress)
         else:
+            if original is not None:
+                fact = "--original is for release folders"
+                raise ParameterError(fact, "a table of other origin is checked by itself")
             frame = io.read(release, query=query, progress=progress)
             names = [name.strip() for name in quasi.split(",")]
             verdict = verify_table(frame, quasi=names, sensitive=sensitive, k=k, l=l, l_kind=l_kind, t=t, alpha=alpha)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -35,7 +36,8 @@ class Screen:
 
     def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Print rows as a table."""
-        table = Table(title=title, title_justify="left", header_style="bold")
+        self.say(title)
+        table = Table(header_style="bold")
         for name in rows[0] if rows else []:
             table.add_column(name, overflow="fold")
         for row in rows:
@@ -43,7 +45,7 @@ class Screen:
         self.out.print(table)
 
     def release(self, release: Release, summary: Mapping[str, Any]) -> None:
-        """Print what was published."""
+        """Print what was published, what it cost, and what a careful person would want to know."""
         rows = summary["rows"]
         promises = ", ".join(promise(guarantee) for guarantee in summary["guarantees"])
         self.say(f"Published {rows['released']} of {rows['input']} rows with {summary['method']}: {promises}.")
@@ -51,26 +53,28 @@ class Screen:
             self.say(f"{rows['missing']} rows were left out for a missing value.")
         if rows["suppressed"]:
             self.say(f"{rows['suppressed']} rows were suppressed.")
-        self.say(
-            f"Information loss (LM): {summary['loss']['lm']:.3f} on a scale from 0 (unchanged) to 1 (all suppressed)."
-        )
+        self.table("what the columns lost (0 unchanged, 1 suppressed)", summary["columns"])
         self.say("Verified against the original by independent code: every promise holds.")
+        self.say(f"Levels reached: {_levels(release.levels or {})}")
+        for note in summary["notes"]:
+            self.say(f"Note: {note}")
         self.say(f"Give away: {summary['release']}   Keep to yourself: {summary['private']}")
-        del release
 
     def verdict(self, verdict: Verdict) -> None:
-        """Print every check and the levels reached."""
+        """Print every check, the levels reached, and once more what is broken."""
         table = Table(header_style="bold")
         for name in ("check", "result", "detail"):
             table.add_column(name, overflow="fold")
         for check in verdict.checks:
             table.add_row(check.name, _MARK[check.ok], check.detail.replace("[", "\\["))
         self.out.print(table)
-        reached = ", ".join(f"{name} = {_number(value)}" for name, value in verdict.levels.items() if value is not None)
-        self.say(f"Levels reached: {reached}" if reached else "")
-        self.out.print(
-            "[bold green]Every promise that could be checked holds.[/]" if verdict.ok else "[bold red]NOT KEPT[/]"
-        )
+        self.say(f"Levels reached: {_levels(verdict.levels)}")
+        if verdict.ok and any(check.ok for check in verdict.checks):
+            self.out.print("[bold green]Every promise that could be checked holds.[/]")
+        elif verdict.ok:
+            self.out.print("[bold yellow]No promise was checked.[/]")
+        for violation in verdict.violations:
+            self.out.print(f"[bold red]BROKEN[/] {violation.replace('[', chr(92) + '[')}")
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, int, int], None]]:
@@ -101,6 +105,50 @@ def promise(guarantee: Mapping[str, Any]) -> str:
         return f"LKC = ({guarantee['L']}, {guarantee['K']}, {guarantee['C']:g})"
     named = f" ({guarantee['l_kind']})" if kind == "l" and guarantee["l_kind"] != "frequency" else ""
     return f"{kind} = {guarantee[kind]:g}{named}"
+
+
+def summarize(release: Release, folder: Path) -> dict[str, Any]:
+    """Collect what people and programs are told about a release that was just published."""
+    from incrowd.losses import cell_loss
+
+    manifest = release.manifest
+    columns = []
+    for m, (name, hierarchy) in enumerate(zip(release.quasi, release.hierarchies, strict=True)):
+        lost = cell_loss("lm", hierarchy, release.marginals[m], release.cell_lo[:, m], release.cell_hi[:, m])
+        columns.append({"column": name, "loss (LM)": f"{lost[release.cell_of].mean():.3f}"})
+    total = release.loss("lm")
+    columns.append({"column": "all", "loss (LM)": f"{total:.3f}"})
+    return {
+        "release": str(folder),
+        "private": str(folder.with_name(folder.name + ".private")),
+        "method": manifest["method"]["name"],
+        "guarantees": manifest["guarantees"],
+        "rows": manifest["rows"],
+        "loss": {"lm": round(total, 4)},
+        "columns": columns,
+        "levels": release.levels,
+        "notes": _notes(release),
+    }
+
+
+def _notes(release: Release) -> list[str]:
+    """Say what a promise that was kept does not cover."""
+    manifest = release.manifest
+    k = max((guarantee["k"] for guarantee in manifest["guarantees"] if guarantee["kind"] == "k"), default=1)
+    rare = [(name, int(((f > 0) & (f < k)).sum())) for name, f in zip(release.quasi, release.marginals, strict=True)]
+    listed = ", ".join(f"{name} ({n})" for name, n in rare if n)
+    notes = []
+    if listed:
+        notes.append(f"manifest.json lists values that fewer than k people have: {listed}.")
+    alpha = (release.levels or {}).get("alpha")
+    if len(manifest["guarantees"]) == 1 and manifest["sensitive"] and alpha is not None:
+        name = manifest["sensitive"]["name"]
+        notes.append(f"k alone does not hide {name!r}: in one group {alpha:.0%} of the rows share a value. See -l.")
+    return notes
+
+
+def _levels(levels: Mapping[str, float | int | None]) -> str:
+    return ", ".join(f"{name} = {_number(value)}" for name, value in levels.items() if value is not None)
 
 
 def _number(value: float) -> str:

@@ -158,7 +158,7 @@ def prefixes(step: int = 1) -> Builder:
 
 
 def dates() -> Builder:
-    """Return a recipe for day, month, quarter, year and ``*``, over dates, timestamps or ISO text.
+    """Return a recipe for day, month, quarter, year, decade and ``*``, over dates, timestamps or ISO text.
 
     Text stays text: ``2024-03-05``, or with a time after it (``2024-03-05T10:30``), which is hidden first.
 
@@ -192,7 +192,8 @@ def mdl() -> Builder:
     """Return a recipe that cuts a numeric column where the classes of the target come apart (Fayyad and Irani 1993).
 
     The root is cut first; each round of the recursion gives a level. When no cut is worth its description, only the
-    values and ``*`` remain. A missing class counts as a class of its own.
+    values and ``*`` remain. A missing class counts as a class of its own. The cuts are published with the release and
+    tell a little about the target: where it is also the sensitive column, weigh that.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def type_of(values: pl.Series) -> str:
 def as_leaves(values: pl.Series, kind: str | None = None) -> pl.Series:
     """Bring values to the form in which leaves are kept: one of five types, NaN as null, no name."""
     kind = kind or type_of(values)
-    leaves = _convert(values, kind)
+    leaves = convert(values, kind)
     n_lost = leaves.null_count() - count_missing(values)
     if n_lost:
         fact = f"Column {values.name!r} of type {values.dtype} has {n_lost} values that cannot be kept as {kind}"
@@ -69,7 +69,7 @@ def count_missing(values: pl.Series) -> int:
     return values.null_count() + (int(values.is_nan().sum()) if values.dtype.is_float() else 0)
 
 
-def _convert(values: pl.Series, kind: str) -> pl.Series:
+def convert(values: pl.Series, kind: str) -> pl.Series:
     """Bring values to a type; one that has no equal there becomes null (1.5 is no int, 3 is no date), as NaN does."""
     own = type_of(values)
     if values.dtype == _TYPES[kind] and own != "float":
@@ -188,7 +188,7 @@ class Hierarchy(ABC):
 
     def encode(self, column: pl.Series) -> Codes:
         """Return the leaf rank of each value, `OUTSIDE` where the value is not a leaf."""
-        values = _convert(column, self.type)
+        values = convert(column, self.type)
         known = self.leaves.drop_nulls()
         first = self.n_leaves - len(known)
         codes = _rank_text(values, known) if self.type in ("str", "bool") else _rank_numbers(values, known)

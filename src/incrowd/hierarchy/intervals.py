@@ -57,16 +57,24 @@ class Intervals(Hierarchy):
             raise HierarchyError(fact, "leave values= out to read the domain from the data")
         self.low, self.high = low, high
         self.declared = values is not None
-        self._set_leaves(as_leaves(values if isinstance(values, pl.Series) else pl.Series(values)))
+        try:
+            domain = values if isinstance(values, pl.Series) else pl.Series(values)
+        except (TypeError, pl.exceptions.PolarsError):
+            fact = "Intervals got values of different types"
+            raise HierarchyError(fact, "give numbers only, dates only or names only") from None
+        self._set_leaves(as_leaves(domain))
 
     def _set_leaves(self, leaves: pl.Series) -> None:
         if leaves.n_unique() != len(leaves):
             fact = f"Intervals got {len(leaves) - leaves.n_unique()} values more than once"
             raise HierarchyError(fact, "list each value of the domain once")
         known = leaves.drop_nulls()
-        if known.dtype.is_numeric() and not known.is_sorted():
-            fact = "Intervals got numbers that are not in increasing order"
+        if known.dtype not in (pl.String, pl.Boolean) and not known.is_sorted():
+            fact = "Intervals got numbers or dates that are not in increasing order"
             raise HierarchyError(fact, "sort them")
+        if known.dtype.is_float() and known.is_infinite().any():
+            fact = "Intervals got an infinite number"
+            raise HierarchyError(fact, "a range has finite ends")
         self.leaves = leaves = pl.concat([leaves.filter(leaves.is_null()), known])
         self._names = text(leaves)
         numeric = known.dtype.is_numeric() or known.dtype == pl.Date
@@ -127,6 +135,9 @@ class Intervals(Hierarchy):
                 return "*"
             return "|".join(self._names[lo : hi + 1]) if hi - lo < _WRITTEN_OUT else f"{first} to {last}"
         return f"{first} to {last}" if self.type == "date" or first.startswith("-") else f"{first}-{last}"
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.declared else "Intervals()"
 
     def with_missing(self) -> Intervals:
         """Return these intervals with a leaf for missing values in front."""

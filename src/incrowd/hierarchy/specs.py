@@ -48,9 +48,7 @@ def _intervals(data: Mapping[str, Any]) -> Intervals:
 def _taxonomy(data: Mapping[str, Any], folder: Path) -> Taxonomy:
     check_known_keys(data, {"kind", "type", "leaves", "levels", "file", "nested"}, "A taxonomy")
     if "file" in data:
-        taxonomy = Taxonomy.read_csv(folder / data["file"])
-        taxonomy.file = data["file"]
-        return taxonomy
+        return Taxonomy.read_csv(folder / data["file"])
     if "nested" in data:
         return Taxonomy.from_nested(data["nested"])
     if "leaves" in data:

@@ -83,7 +83,7 @@ class Taxonomy(Hierarchy):
         """Read a level table: one row per leaf, one column per level, ``,`` or ``;``, with or without a header."""
         leaves, uppers = read_levels(Path(path))
         try:
-            return cls(leaves, uppers, file=str(path))
+            return cls(leaves, uppers, file=str(Path(path).absolute()))
         except HierarchyError as error:
             fact = f"File {str(path)!r}: {error.fact}"
             raise HierarchyError(fact, error.hint) from None
@@ -159,7 +159,11 @@ class Taxonomy(Hierarchy):
         if self.has_missing:
             return self
         leaves = pl.concat([self.leaves.clear(1), self.leaves])
-        uppers = [[MISSING, *level] for level in self._names[1:-1]]
+        taken = {name for level in self._names[1:-1] for name in level}
+        name = MISSING
+        while name in taken:  # a node of the tree may be called so
+            name = f"({name})"
+        uppers = [[name, *level] for level in self._names[1:-1]]
         root = self._names[-1][0]
         return Taxonomy(leaves, [*uppers, [root] * len(leaves)], file=self.file)
 

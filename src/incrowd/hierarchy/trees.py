@@ -131,6 +131,7 @@ def dates_tree(column: pl.Series, _target: pl.Series | None) -> Taxonomy:
         [f"{year:04d}-{month:02d}" for year, month in pairs],
         [f"{year:04d}-Q{(month + 2) // 3}" for year, month in pairs],
         [f"{year:04d}" for year in years],
+        [f"{year // 10:03d}0s" for year in years],
     ]
     return _tree(leaves, [_starts(np.array(key, object)) for key in keys], lambda level, lo, _: keys[level][lo])
 

@@ -12,8 +12,8 @@ from incrowd.kernels.jit import kernel
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
-SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, ORDERED = range(6)
-ENTROPY, RECURSIVE_C, T, OVERALL = range(4)
+SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED = range(8)
+ENTROPY, T, OVERALL = range(3)
 TOLERANCE = 1e-12  # of entropies and distances, which are sums of rounded terms
 
 
@@ -42,8 +42,10 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
         return False
     if entropy < real[ENTROPY] - TOLERANCE:
         return False
-    if whole[RECURSIVE_L] > 0 and not largest < real[RECURSIVE_C] * _tail(counts, n, whole[RECURSIVE_L] - 1):
-        return False
+    if whole[RECURSIVE_L] > 0:
+        tail = _tail(counts, n, whole[RECURSIVE_L] - 1)
+        if largest * whole[C_DENOMINATOR] >= tail * whole[C_NUMERATOR]:
+            return False
     return bool(real[T] >= 1.0 or _distance(counts, n, real, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
 
 

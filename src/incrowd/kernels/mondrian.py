@@ -166,7 +166,7 @@ def _cut_range(
 ) -> int:  # fmt: skip
     """Cut a range at its median; return the number of parts, 0 when no cut is allowed."""
     median, previous, n_below, n_up_to = _median(work, start, stop, n, m, lo, hi)
-    cut_behind = n_up_to - n // 2 <= n // 2 - n_below
+    cut_behind = n_up_to + n_below <= n
     # Missing first leaves the range, because it joins the others only in the whole domain; then the more even
     # side of the median, then the other one.
     for attempt in range(3):
@@ -175,6 +175,8 @@ def _cut_range(
                 continue
             code, n_ties = 0, n
         elif not strict:
+            if attempt == 2:
+                return 0
             code, n_ties = median, max(0, (n + 1) // 2 - n_below)
         else:
             behind = cut_behind == (attempt == 1)

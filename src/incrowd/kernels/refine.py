@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.kernels.jit import kernel
-from incrowd.kernels.limits import Limits, holds
+from incrowd.kernels.limits import SIZE, Limits, holds
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -38,13 +38,18 @@ def refine_groups(
         for leaf in range(ends[p - 1] + 1, ends[p] + 1):
             part_of[leaf - first] = p
     sizes = np.zeros((n_groups, n_parts), np.int64)
-    counts = np.zeros((n_groups, n_parts, n_values), np.int64)
     for i in range(len(codes)):
         if first <= codes[i] <= last:
-            p = part_of[codes[i] - first]
-            sizes[group[i], p] += 1
-            if n_values > 0:
-                counts[group[i], p, sensitive[i]] += 1
+            sizes[group[i], part_of[codes[i] - first]] += 1
+    for g in range(n_groups):
+        for p in range(n_parts):
+            if 0 < sizes[g, p] < limits.whole[SIZE]:
+                return 0
+    counts = np.zeros((n_groups, n_parts, n_values), np.int64)
+    if n_values > 0:
+        for i in range(len(codes)):
+            if first <= codes[i] <= last:
+                counts[group[i], part_of[codes[i] - first], sensitive[i]] += 1
     new = np.zeros((n_groups, n_parts), np.int64)
     n_new = n_groups
     for g in range(n_groups):

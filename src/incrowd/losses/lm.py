@@ -5,8 +5,8 @@ the interval for numbers. A row left out counts 1, a domain of one leaf has noth
 
 References
 ----------
-Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002; Eq. (2) of Tassa et al., "Classification with
-non-homogeneous anonymization" (NSVDist), 2014.
+Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002; Eq. (2) of Last, Tassa, Zhmudyak and Shmueli,
+"Improving accuracy of classification models induced from anonymized datasets", 2014.
 """
 
 from __future__ import annotations

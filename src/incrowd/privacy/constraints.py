@@ -21,10 +21,33 @@ from incrowd.errors import InfeasibleError, ParameterError, SchemaError
 LKind = Literal["frequency", "distinct", "entropy", "recursive"]
 Counts = npt.NDArray[np.int64]
 
+_LARGEST_C = 1e9
+
 
 def exact(number: float) -> Fraction:
     """Return the fraction that a person means by a decimal number: 1.1 is 11/10."""
     return Fraction(str(number))
+
+
+def neighbour(number: Fraction, n: int, *, above: bool) -> Fraction:
+    """Return the nearest fraction at or below (above) a number whose denominator is at most n.
+
+    Shares among at most n rows compare with it as they do with the number itself, and products of whole numbers
+    up to n and its terms fit into 64 bits.
+    """
+    if number.denominator <= n:
+        return number
+    p0, q0, p1, q1 = 0, 1, 1, 0
+    top, bottom = number.numerator, number.denominator
+    while True:
+        whole = top // bottom
+        if q0 + whole * q1 > n:
+            break
+        p0, q0, p1, q1 = p1, q1, p0 + whole * p1, q0 + whole * q1
+        top, bottom = bottom, top - whole * bottom
+    steps = (n - q0) // q1
+    first, second = Fraction(p1, q1), Fraction(p0 + steps * p1, q0 + steps * q1)
+    return max(first, second) if above else min(first, second)
 
 
 @dataclass
@@ -36,14 +59,17 @@ class Limits:
     distinct: int = 1
     entropy: float = 0.0
     recursive_l: int = 0
-    recursive_c: float = 0.0
+    recursive_c: Fraction = Fraction(1)
     t: float = 1.0
     ordered: bool = False
 
-    def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return whole-number and real limits in the order that the kernel reads."""
-        whole = [self.size, self.share.numerator, self.share.denominator, self.distinct, self.recursive_l, self.ordered]
-        return np.array(whole, np.int64), np.array([self.entropy, self.recursive_c, self.t], np.float64)
+    def arrays(self, n_rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return whole-number and real limits in the order that the kernel reads, for groups of at most n rows."""
+        share = neighbour(self.share, n_rows, above=False)
+        c = neighbour(min(self.recursive_c, Fraction(n_rows + 1)), n_rows, above=True)
+        whole = [self.size, share.numerator, share.denominator, self.distinct]
+        whole += [self.recursive_l, c.numerator, c.denominator, self.ordered]
+        return np.array(whole, np.int64), np.array([self.entropy, self.t], np.float64)
 
 
 class Constraint(ABC):
@@ -103,7 +129,7 @@ class LDiversity(Constraint):
         if self.kind not in get_args(LKind):
             fact = f"l_kind is {self.kind!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(LKind))}")
-        if not math.isfinite(self.l) or self.l < 1:
+        if not _is_number(self.l) or self.l < 1:
             fact = f"l is {self.l!r}"
             raise ParameterError(fact, "use a number, at least 1")
         if self.kind in ("distinct", "recursive") and self.l != int(self.l):
@@ -111,9 +137,9 @@ class LDiversity(Constraint):
             raise ParameterError(
                 fact, "this kind counts values: use a whole number, or l_kind='frequency' or 'entropy'"
             )
-        if not self.c > 0:
+        if not _is_number(self.c) or not 0 < self.c <= _LARGEST_C:
             fact = f"c is {self.c!r}"
-            raise ParameterError(fact, "use a positive number")
+            raise ParameterError(fact, f"use a number above 0, at most {_LARGEST_C:g}")
 
     def guarantee(self) -> dict[str, Any]:
         """Return ``{"kind": "l", ...}``."""
@@ -129,7 +155,7 @@ class LDiversity(Constraint):
         elif self.kind == "entropy":
             limits.entropy = max(limits.entropy, math.log(self.l))
         else:
-            limits.recursive_l, limits.recursive_c = int(self.l), self.c
+            limits.recursive_l, limits.recursive_c = int(self.l), exact(self.c)
 
     def best(self, n_rows: int, counts: Counts) -> dict[str, float] | None:
         """No group is more diverse than the table."""
@@ -144,9 +170,11 @@ class LDiversity(Constraint):
             top_entropy = float(-(share * np.log(share)).sum())
             enough = top_entropy >= math.log(self.l) - 1e-12
             return None if enough else {"l": _rounded_down(math.exp(top_entropy))}
-        tails = np.cumsum(ranked[::-1])[::-1]
-        reached = int(np.sum(ranked[0] < self.c * tails))
-        return None if reached >= self.l else {"l": reached, "c": self.c}
+        tails = [int(ranked[i:].sum()) for i in range(len(ranked))]
+        reached = sum(int(ranked[0]) < exact(self.c) * tail for tail in tails)
+        if reached >= self.l:
+            return None
+        return {"l": reached} if reached else {"l": 1, "c": math.floor(ranked[0] / n_rows * 1e4 + 1) / 1e4}
 
 
 @dataclass(frozen=True)
@@ -161,7 +189,7 @@ class TCloseness(Constraint):
     ordered: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.t <= 1:
+        if not _is_number(self.t) or not 0 <= self.t <= 1:
             fact = f"t is {self.t!r}"
             raise ParameterError(fact, "use a number from 0 to 1")
 
@@ -186,7 +214,7 @@ class Alpha(Constraint):
     alpha: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1:
+        if not _is_number(self.alpha) or not 0 < self.alpha <= 1:
             fact = f"alpha is {self.alpha!r}"
             raise ParameterError(fact, "use a number above 0, at most 1")
 
@@ -224,8 +252,11 @@ class Privacy:
     ) -> Privacy:
         """Collect constraints; ``l=1``, ``t=None`` and ``alpha=None`` ask for nothing."""
         diversity = LDiversity(l, l_kind, c)
+        if ordered and t is None:
+            fact = "ordered is about t, and t was not given"
+            raise ParameterError(fact, "give t, or leave ordered out")
         chosen: list[Constraint] = [KAnonymity(k)]
-        chosen += [diversity] if l > 1 else []
+        chosen += [diversity] if l > 1 or l_kind == "recursive" else []
         chosen += [TCloseness(t, ordered)] if t is not None else []
         chosen += [Alpha(alpha)] if alpha is not None else []
         return cls(tuple(chosen))
@@ -246,8 +277,11 @@ class Privacy:
             constraint.tighten(limits)
         return limits
 
-    def require_feasible(self, n_rows: int, counts: Counts) -> None:
+    def require_feasible(self, n_rows: int, counts: Counts, *, values_are_ordered: bool = True) -> None:
         """Refuse what even one group of all rows would not satisfy, with the closest setting in the error."""
+        if not values_are_ordered and any(isinstance(c, TCloseness) and c.ordered for c in self.constraints):
+            fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
+            raise ParameterError(fact, "leave ordered out, or code the values as numbers")
         if self.about_sensitive and counts.size == 0:
             fact = "l, t and alpha are about sensitive values, and the schema has no sensitive column"
             raise SchemaError(fact, "name it with sensitive=..., or ask for k only")
@@ -259,6 +293,10 @@ class Privacy:
             fact = f"No release of these {n_rows} rows can keep {asked}"
             hint = f"the closest that this table can reach is {reached}"
             raise InfeasibleError(fact, hint, best=best)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _promise_text(guarantee: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +24,7 @@ def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
         fact = f"There is no method {method!r}"
         raise ParameterError(fact, f"known methods: {', '.join(PUBLISHERS)}")
     publisher = PUBLISHERS[method]
-    known = list(publisher.__dataclass_fields__)
+    known = [field.name for field in fields(publisher)]
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         fact = f"Method {method!r} has no parameter {', '.join(map(repr, unknown))}"
@@ -48,7 +49,7 @@ def publish(
 
 
 def methods() -> list[dict[str, str]]:
-    """Return what exists: name, paper, what it promises, whether it needs hierarchies, kind of recoding, cost."""
+    """Return what exists: name, paper, promise, whether it needs hierarchies, kind of recoding, cost, parameters."""
     return [
         {
             "name": publisher.name,
@@ -57,6 +58,7 @@ def methods() -> list[dict[str, str]]:
             "needs hierarchies": "yes" if publisher.needs_hierarchies else "no",
             "recoding": publisher.kind,
             "cost": publisher.cost,
+            "parameters": ", ".join(field.name for field in fields(publisher)),
         }
         for publisher in PUBLISHERS.values()
     ]

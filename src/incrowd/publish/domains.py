@@ -32,6 +32,6 @@ def flatten(hierarchies: Sequence[Hierarchy]) -> Domains:
 
 def limits(privacy: Privacy, table: Table) -> Limits:
     """Return what every group of this table must keep."""
-    whole, real = privacy.limits().arrays()
+    whole, real = privacy.limits().arrays(table.n_rows)
     counts = table.sensitive_counts
     return Limits(whole, np.concatenate([real, counts / max(1, counts.sum())]))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from incrowd import io
+from incrowd.hierarchy.hierarchy import type_of
 from incrowd.privacy import Privacy
 from incrowd.recoding import Recoding
 from incrowd.release import Release
@@ -97,7 +98,8 @@ class Publisher(ABC):
         table = Table.encode(original, schema)
         report("coding", 1, 1)
         privacy = self.privacy()
-        privacy.require_feasible(table.n_rows, table.sensitive_counts)
+        ordered = type_of(table.sensitive_values) in ("int", "float", "date")
+        privacy.require_feasible(table.n_rows, table.sensitive_counts, values_are_ordered=ordered)
         rng = np.random.default_rng(seed)
         choice = self._choose(table, rng, report)
         kept = np.flatnonzero(choice.cell_of >= 0)
@@ -118,6 +120,7 @@ class Publisher(ABC):
         )
         del table, choice  # verifying takes as much room again
         report("verifying", 0, 1)
-        release.verify(original, promises_only=True).raise_for_violations()
+        verdict = release.verify(original, promises_only=True)
+        verdict.raise_for_violations()
         report("verifying", 1, 1)
-        return release
+        return replace(release, levels=verdict.levels)

@@ -84,7 +84,7 @@ def _candidates(table: Table, domains: Domains, m: int, piece: Range) -> Iterato
     below = int(np.flatnonzero(counts[:median])[-1]) if counts[:median].any() else -1
     behind = (median, int(up_to[median]))
     before = (below, int(up_to[below]) if below >= 0 else 0)
-    behind_first = behind[1] - n // 2 <= n // 2 - before[1]
+    behind_first = behind[1] + before[1] <= n
     for offset, n_left in (behind, before) if behind_first else (before, behind):
         if 0 < n_left < n:
             yield np.array([first + offset, last])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, cast
@@ -40,7 +41,7 @@ def save(release: Release, path: Path) -> None:
     private = private_folder(path)
     with io.atomic_folders(path, private, owner_only=[private]) as (folder, secret):
         _save_public(release, folder)
-        _save_private(release, release.private, secret)
+        _save_private(release.private, release, folder, secret)
 
 
 def load(path: Path) -> Release:
@@ -76,33 +77,44 @@ def load(path: Path) -> Release:
         cell_counts=None if counts is None else cells[:, 2 * n :].astype(np.int32),
         other=coded.select(manifest["other"]),
         manifest=manifest,
-        private=_load_private(private_folder(path)),
+        private=_load_private(path),
     )
 
 
 def _save_public(release: Release, folder: Path) -> None:
     _write_json(release.manifest, folder / MANIFEST)
     io.write(release.coded(), folder / PARQUET)
-    io.write(io.to_polars(release.frame), folder / CSV)
+    io.write(release.labelled(), folder / CSV)
 
 
-def _save_private(release: Release, private: Private, folder: Path) -> None:
-    _write_json({"seed": private.seed, "method": release.manifest["method"]}, folder / MANIFEST)
+def _digest(folder: Path) -> str:
+    """Return what ties a private folder to its release."""
+    return hashlib.sha256((folder / MANIFEST).read_bytes() + (folder / PARQUET).read_bytes()).hexdigest()
+
+
+def _save_private(private: Private, release: Release, public: Path, folder: Path) -> None:
+    about = {"seed": private.seed, "method": release.manifest["method"], "release": _digest(public)}
+    _write_json(about, folder / MANIFEST)
     io.write(pl.DataFrame({"row": private.rows}), folder / ROWS)
     recoding = private.recoding
     if recoding is not None:
         np.savez_compressed(folder / RECODING, allow_pickle=False, **recoding.arrays())
 
 
-def _load_private(folder: Path) -> Private | None:
+def _load_private(path: Path) -> Private | None:
+    folder = private_folder(path)
     if not folder.is_dir():
         return None
+    about = _read_json(folder / MANIFEST)
+    if about.get("release") != _digest(path):
+        fact = f"{folder} does not belong to {path}: it was written with another release, or one of them was changed"
+        raise InputError(fact, "move it away to load the release without its private part")
     rows: npt.NDArray[np.int64] = io.read(folder / ROWS)["row"].to_numpy()
     recoding = None
     if (folder / RECODING).exists():
         with np.load(folder / RECODING, allow_pickle=False) as arrays:
             recoding = from_arrays(arrays)
-    return Private(rows, _read_json(folder / MANIFEST)["seed"], recoding)
+    return Private(rows, about["seed"], recoding)
 
 
 def _hierarchy(data: dict[str, Any]) -> Hierarchy:

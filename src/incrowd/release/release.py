@@ -18,7 +18,7 @@ from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes, leaves_to_data, text, type_of
 from incrowd.recoding import Recoding, Unseen
-from incrowd.table import Table
+from incrowd.table import Table, clean_like, code_classes
 from incrowd.version import __version__
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ class Private:
     seed: int | None = None
     recoding: Recoding | None = None
 
+    def __repr__(self) -> str:
+        return "Private(...)"  # a stray log line must not undo the release
+
 
 @dataclass(frozen=True)
 class Release:
@@ -65,6 +68,8 @@ class Release:
         What the owner keeps; ``None`` in the hands of anybody else.
     kind
         Kind of frames to return: polars, pandas or pyarrow.
+    levels
+        The levels that verification found when the release was made; ``None`` for one that was loaded.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -78,6 +83,7 @@ class Release:
     manifest: dict[str, Any]
     private: Private | None = None
     kind: str = "polars"
+    levels: dict[str, float | int | None] | None = None
 
     @classmethod
     def assemble(
@@ -138,7 +144,7 @@ class Release:
             "sensitive": about_sensitive,
             "target": schema.target,
             "other": schema.other,
-            "dropped": schema.identifiers,
+            "dropped": table.dropped,
         }
         release = cls(
             hierarchies=table.hierarchies,
@@ -184,22 +190,37 @@ class Release:
     @cached_property
     def frame(self) -> Any:  # noqa: ANN401
         """The release for people: labels, and either exact sensitive values or one share column per value."""
+        return io.from_polars(self.labelled(), self.kind)
+
+    def labelled(self) -> pl.DataFrame:
+        """Return the content of release.csv."""
         columns = [self._labels(m) for m in range(len(self.hierarchies))]
         columns += self.other.get_columns()
         if self.sensitive is not None:
             columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive_name))
         elif self.cell_counts is not None:
-            shares = self.cell_counts / self.cell_counts.sum(axis=1, keepdims=True)
+            shares = self._cell_shares(self.cell_counts)
             columns += [pl.Series(name, shares[:, v][self.cell_of]) for v, name in enumerate(self.share_columns)]
-        return io.from_polars(pl.DataFrame(columns), self.kind)
+        return pl.DataFrame(columns)
 
     @property
     def distributions(self) -> npt.NDArray[np.float64] | None:
         """Published sensitive shares, [rows x sensitive values]; ``None`` when exact values are published."""
         if self.cell_counts is None:
             return None
-        shares: npt.NDArray[np.float64] = self.cell_counts / self.cell_counts.sum(axis=1, keepdims=True)
-        return shares[self.cell_of]
+        return self._cell_shares(self.cell_counts)[self.cell_of]
+
+    @staticmethod
+    def _cell_shares(counts: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def classes(self) -> tuple[Codes, pl.Series] | None:
+        """Codes and values of the class, when it is published row by row: the target, or exact sensitive values."""
+        target = self.manifest["target"]
+        if target is not None and target in self.manifest["other"]:
+            codes, values = code_classes(self.other[target])
+            return (codes, values) if codes is not None else None
+        return None if self.sensitive is None else (self.sensitive, self.sensitive_values)
 
     @property
     def share_columns(self) -> list[str]:
@@ -235,7 +256,7 @@ class Release:
         return check(self.manifest, frame, original=source, rows=rows, promises_only=promises_only)
 
     def loss(self, name: str = "lm", *, original: Any = None) -> float:  # noqa: ANN401
-        """Return an information loss of this release; see `incrowd.losses`. ``kl`` needs the original frame."""
+        """Return an information loss of this release; see `incrowd.losses`. ``kl`` needs ``original=frame``."""
         from incrowd.losses import loss  # noqa: PLC0415
         from incrowd.release.view import cells  # noqa: PLC0415
 
@@ -245,7 +266,7 @@ class Release:
         """Return concrete rows for any learner, drawn as in Last et al. 2014, section 5.1.
 
         Each quasi-identifier is drawn from the published marginal inside its cell, the sensitive value from its
-        distribution.
+        distribution. A missing value that was joined with others is one of the values that may be drawn.
         """
         from incrowd.release.soft import sample  # noqa: PLC0415
 
@@ -278,12 +299,17 @@ class Release:
         if lacking:
             fact = f"The table has no column {', '.join(map(repr, lacking))}"
             raise SchemaError(fact, f"its columns are {', '.join(map(repr, source.columns))}")
-        columns = [source[name] for name in self.quasi]
+        columns = self.clean_quasi(source)
         lo, hi = self.private.recoding.transform(columns, self.hierarchies, unseen)
         labels = [h.labels(lo[:, m], hi[:, m]).alias(self.quasi[m]) for m, h in enumerate(self.hierarchies)]
         kept = [*self.manifest["other"], *([self._sensitive_name] if self.manifest["sensitive"] else [])]
         rest = [source[name] for name in kept if name in source.columns]
         return io.from_polars(pl.DataFrame([*labels, *rest]), io.kind_of(frame))
+
+    def clean_quasi(self, source: pl.DataFrame) -> list[pl.Series]:
+        """Return the quasi-identifiers of other rows, with missing tokens and types as when this release was made."""
+        tokens = self.manifest["missing"]["tokens"]
+        return [clean_like(h, source[name], tokens) for h, name in zip(self.hierarchies, self.quasi, strict=True)]
 
     def save(self, path: str | Path) -> None:
         """Write the release folder, and beside it the private one; all of it or nothing."""
@@ -324,7 +350,7 @@ class Release:
         return f"Release({self.manifest['method']['name']}: {promises}; {rows['released']} of {rows['input']} rows)"
 
     def _repr_html_(self) -> str:
-        head = io.to_polars(self.frame).head(10)
+        head = self.labelled().head(10)
         return f"<p>{html.escape(repr(self))}</p>{head._repr_html_()}"
 
 

@@ -10,10 +10,12 @@ import polars as pl
 
 from incrowd.errors import IncompatibleError
 from incrowd.hierarchy import Hierarchy
-from incrowd.hierarchy.hierarchy import Codes, text
+from incrowd.hierarchy.hierarchy import MISSING, Codes, text
 from incrowd.release.release import Release
 
 Floats = npt.NDArray[np.float64]
+
+_MOST_NUMBERS = 1 << 30  # eight gigabytes of them
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Soft:
     Attributes
     ----------
     X
-        One column per number or date (its expectation inside the cell), one per value of a name (its probability).
+        The quasi-identifiers: one column per number or date (its expectation inside the cell, and the probability
+        that it is missing, if it can be), one per value of a name (its probability). *Other* columns are not in it.
     columns
         Names of the columns of X.
     proba
@@ -60,9 +63,11 @@ def sample(release: Release, rng: np.random.Generator) -> pl.DataFrame:
 
 def soften(release: Release) -> Soft:
     """Expected encodings per distinct cell, then spread to its rows."""
-    if release.manifest["sensitive"] is None:
-        fact = "This release has no sensitive column, so there are no class probabilities"
+    classes = release.classes()
+    if classes is None and release.cell_counts is None:
+        fact = "This release has neither a target nor a sensitive column, so there are no class probabilities"
         raise IncompatibleError(fact, "take release.frame or release.sample()")
+    _refuse_giants(release)
     blocks, names = [], []
     for m, (name, hierarchy, marginal) in enumerate(
         zip(release.quasi, release.hierarchies, release.marginals, strict=True)
@@ -70,10 +75,17 @@ def soften(release: Release) -> Soft:
         block, labels = _expected(name, hierarchy, marginal, release.cell_lo[:, m], release.cell_hi[:, m])
         blocks.append(block)
         names += labels
-    proba = release.distributions
-    if proba is None:
-        proba = np.eye(len(release.sensitive_values))[release.sensitive]
-    return Soft(np.hstack(blocks)[release.cell_of], names, proba, release.sensitive_values)
+    X = np.hstack(blocks)[release.cell_of]
+    if classes is None:
+        return Soft(X, names, np.asarray(release.distributions), release.sensitive_values)
+    return Soft(X, names, np.eye(len(classes[1]))[classes[0]], classes[1])
+
+
+def _refuse_giants(release: Release) -> None:
+    n_columns = sum(1 if h.ordered else h.n_leaves for h in release.hierarchies)
+    if release.n_rows * n_columns > _MOST_NUMBERS:
+        fact = f"Expected encodings would take {n_columns} columns for {release.n_rows} rows: too many to hold"
+        raise IncompatibleError(fact, "take release.sample(), or give names with many values a coarser hierarchy")
 
 
 def _draw(lo: Codes, hi: Codes, marginal: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -98,9 +110,15 @@ def _expected(
     up_to = np.concatenate([[0], np.cumsum(marginal)])
     last = hi.astype(np.int64) + 1
     mass = (up_to[last] - up_to[lo]).astype(np.float64)
-    if hierarchy.ordered and not hierarchy.has_missing:
-        numbers = hierarchy.leaves.to_physical().cast(pl.Float64()).to_numpy()
+    if hierarchy.ordered:
+        missing = (lo == 0) * marginal[0] if hierarchy.has_missing else np.zeros(len(lo))
+        numbers = hierarchy.leaves.to_physical().cast(pl.Float64()).fill_null(0.0).to_numpy()
         total = np.concatenate([[0.0], np.cumsum(marginal * numbers)])
-        return ((total[last] - total[lo]) / mass)[:, None], [name]
+        known = mass - missing
+        average = total[-1] / max(1, up_to[-1] - (marginal[0] if hierarchy.has_missing else 0))
+        mean = np.where(known > 0, (total[last] - total[lo]) / np.maximum(known, 1), average)
+        if hierarchy.has_missing:
+            return np.column_stack([mean, missing / mass]), [name, f"{name}={MISSING}"]
+        return mean[:, None], [name]
     inside = (np.arange(hierarchy.n_leaves) >= lo[:, None]) & (np.arange(hierarchy.n_leaves) <= hi[:, None])
     return np.where(inside, marginal, 0) / mass[:, None], [f"{name}={value}" for value in text(hierarchy.leaves)]

@@ -8,6 +8,7 @@ import polars as pl
 from incrowd.errors import ParameterError
 from incrowd.losses import Cells
 from incrowd.release.release import Release
+from incrowd.table import encode_column
 
 
 def cells(release: Release, original: pl.DataFrame | None) -> Cells:
@@ -18,9 +19,10 @@ def cells(release: Release, original: pl.DataFrame | None) -> Cells:
             fact = "Which original belongs to which released row is not known here"
             raise ParameterError(fact, "load the release where its private folder lies beside it")
         source = original[release.private.rows]
-        columns = [h.encode(source[name]) for h, name in zip(release.hierarchies, release.quasi, strict=True)]
+        cleaned = release.clean_quasi(source)
+        columns = [encode_column(h, column) for h, column in zip(release.hierarchies, cleaned, strict=True)]
         originals = np.asfortranarray(np.column_stack(columns))
-    counts = release.cell_counts
+    counts, classes = release.cell_counts, release.classes()
     promised = [guarantee["k"] for guarantee in release.manifest["guarantees"] if guarantee["kind"] == "k"]
     return Cells(
         hierarchies=release.hierarchies,
@@ -33,4 +35,5 @@ def cells(release: Release, original: pl.DataFrame | None) -> Cells:
         n_suppressed=release.manifest["rows"]["suppressed"],
         k=max(promised, default=1),
         originals=originals,
+        classes=None if classes is None else classes[0],
     )

@@ -9,30 +9,46 @@ import polars as pl
 from incrowd.errors import SchemaError
 from incrowd.hierarchy import Intervals, Spec, balanced, dates, prefixes
 from incrowd.hierarchy.hierarchy import type_of
-from incrowd.schema.schema import Attribute, Role, Schema
+from incrowd.schema.schema import Attribute, Role, Schema, require_columns
 
-_NEAR_UNIQUE = 0.9  # share of distinct values from which text names people rather than describes them
+_NEAR_UNIQUE = {"str": 0.5, "int": 0.9}  # share of distinct values from which a column names people
 _FEW_ROWS = 20  # below this many rows distinctness says nothing
+_MANY_ROWS, _SCATTERED = 200, 100  # ages of a few people may all differ; numbers of people lie far apart
 _MOST_CLASSES = 50
 _SUPPRESS_ONLY = 3  # so few values need no tree above them
 _FREE_TEXT = 40  # mean length from which text is prose
+_NAMES_PEOPLE = re.compile(
+    r"(?:^|[^a-z])(?:(?:first|last|sur|middle|family|given|full|user|vor|nach|familien)?[ _-]?names?|e-?mails?|"
+    r"(?:tele)?phone|telefon|mobile?|handy|street|stra(?:ss|ß)e|address|adresse|ssn|iban|passport|"
+    r"uuid|notes?|notiz|comments?|kommentar|remarks?|bemerkung)(?:$|[^a-z])",
+    re.IGNORECASE,
+)
+_ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_MAY_MEAN_MISSING = ["?", "-", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "k.A.", "unknown", "unbekannt"]
 
 
 def propose(frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[str, ...]) -> Schema:
     """Guess a role, a type and a hierarchy for each column."""
-    if sensitive is not None and sensitive not in frame.columns:
-        fact = f"The table has no column {sensitive!r} to be sensitive"
-        raise SchemaError(fact, f"its columns are {', '.join(map(repr, frame.columns))}")
+    if sensitive is not None:
+        require_columns([sensitive], frame.columns)
     why_sensitive = "you said that it is sensitive"
     if sensitive is None:
         sensitive, why_sensitive = _guess_sensitive(frame)
-    attributes = []
-    for column in frame.iter_columns():
-        if column.name == sensitive:
-            attributes.append(Attribute(column.name, Role.SENSITIVE, type=type_of(column), why=why_sensitive))
-        else:
-            attributes.append(_attribute(column, missing_tokens))
+    attributes = [
+        Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
+        if column.name == sensitive
+        else _attribute(column, missing_tokens)
+        for column in frame.iter_columns()
+    ]
+    if not any(attribute.role is Role.QUASI for attribute in attributes):
+        fact = "No column looks like a quasi-identifier: all others are empty or name people"
+        raise SchemaError(fact, "write the schema by hand, or look whether the right table was read")
     return Schema.of(attributes, missing_tokens=missing_tokens)
+
+
+def _type(column: pl.Series) -> str | None:
+    """Return the type to declare; a reader finds times by itself, and no declared type means them."""
+    return None if column.dtype == pl.Datetime else type_of(column)
 
 
 def _guess_sensitive(frame: pl.DataFrame) -> tuple[str, str]:
@@ -40,7 +56,7 @@ def _guess_sensitive(frame: pl.DataFrame) -> tuple[str, str]:
         n = frame[name].n_unique()
         if 1 < n <= min(_MOST_CLASSES, max(2, frame.height // 2)):
             return name, f"a guess: the last column with few values ({n}); name it yourself if it is another"
-    fact = "No column looks like a sensitive one (2 to 50 distinct values)"
+    fact = f"No column of the {frame.height} rows looks like a sensitive one (2 to 50 distinct values)"
     raise SchemaError(fact, "name it: sensitive=... in Python, --sensitive on the command line")
 
 
@@ -51,22 +67,42 @@ def _attribute(column: pl.Series, missing_tokens: tuple[str, ...]) -> Attribute:
         column = text.set(text.is_in(list(missing_tokens)).fill_null(value=False), None)
     values = column.drop_nulls()
     n, distinct = len(values), values.n_unique()
-
-    def identifier(why: str) -> Attribute:
-        return Attribute(column.name, Role.IDENTIFIER, type=kind, why=why)
-
+    found = _names_people(values, kind, distinct)
     if n == 0:
-        return identifier("has no values at all")
-    if n >= _FEW_ROWS and kind == "str":
-        if distinct > _NEAR_UNIQUE * n:
-            return identifier(f"text, {distinct} distinct values in {n} rows: it names people")
-        length = values.cast(pl.String()).str.len_chars().mean()
-        if isinstance(length, float) and length > _FREE_TEXT:
-            return identifier(f"free text ({length:.0f} characters on average) can hold anything")
-    if n >= _FEW_ROWS and kind == "int" and distinct == n and _is_counter(values):
-        return identifier("whole numbers that count the rows")
+        found = "has no values at all"
+    if found:
+        return Attribute(column.name, Role.IDENTIFIER, type=_type(column), why=found)
     spec, why = _hierarchy(values, kind, distinct)
-    return Attribute(column.name, Role.QUASI, spec, kind, why)
+    if kind == "str":
+        text = values.cast(pl.String())
+        tokens = [token for token in _MAY_MEAN_MISSING if (text == token).any()]
+        why += f"; {', '.join(map(repr, tokens))} may mean missing: list it under missing_tokens" if tokens else ""
+    return Attribute(column.name, Role.QUASI, spec, _type(column), why)
+
+
+def _names_people(values: pl.Series, kind: str, distinct: int) -> str | None:
+    """Say why a column seems to name people rather than describe them."""
+    n = len(values)
+    if kind in ("str", "int") and _NAMES_PEOPLE.search(values.name):
+        return "its name says that it names people or holds free text"
+    if n < _FEW_ROWS or kind not in _NEAR_UNIQUE:
+        return None
+    if kind == "int":
+        if distinct == n and _is_counter(values):
+            return "whole numbers that count the rows"
+        scattered = n >= _MANY_ROWS or int(values.max() - values.min()) > _SCATTERED * n  # type: ignore[operator, arg-type]
+        if distinct > _NEAR_UNIQUE[kind] * n and scattered:
+            return f"whole numbers, {distinct} distinct in {n} rows: make it quasi if they measure something"
+        return None
+    text = values.cast(pl.String())
+    length = text.str.len_chars().mean()
+    if isinstance(length, float) and length > _FREE_TEXT:
+        return f"free text ({length:.0f} characters on average) can hold anything"
+    if text.str.contains("@", literal=True).mean() == 1.0:
+        return "mail addresses"
+    if distinct > _NEAR_UNIQUE[kind] * n and not text.str.contains(_ISO_DATE).all():
+        return f"text, {distinct} distinct values in {n} rows: it names people"
+    return None
 
 
 def _is_counter(values: pl.Series) -> bool:
@@ -86,6 +122,6 @@ def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None
     text = values.cast(pl.String())
     if text.str.contains(r"^\d{3,10}$").all() and text.str.len_chars().n_unique() == 1:
         return prefixes(), f"digits of one length, {distinct} distinct: shortened from the right, such as 100**"
-    if text.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
+    if text.str.contains(_ISO_DATE).all():
         return dates(), f"dates as text, {distinct} distinct"
     return balanced(), f"{distinct} distinct names: a 5-ary tree in alphabetical order; a taxonomy of yours is better"

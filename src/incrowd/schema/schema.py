@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,6 +17,9 @@ from incrowd.hierarchy import Hierarchy, Spec
 from incrowd.hierarchy.taxonomy import suppress_only
 
 Missing = Literal["value", "drop"]
+
+
+TYPES = ("int", "float", "str", "date", "bool")
 
 
 class Role(StrEnum):
@@ -46,6 +50,11 @@ class Attribute:
     hierarchy: Spec | None = None
     type: str | None = None
     why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.type not in (None, *TYPES):
+            fact = f"Column {self.name!r} has the type {self.type!r}"
+            raise SchemaError(fact, f"use {', '.join(TYPES)}, or leave it out")
 
     def build(self, column: pl.Series, target: pl.Series | None) -> Hierarchy:
         """Return the hierarchy of this column's values; errors name the column."""
@@ -80,6 +89,8 @@ class Schema:
         Texts that mean missing, such as ``?``.
     rest
         What to do with a column that has no role: ``"error"`` or ``"drop"``.
+    types
+        How to read columns: ``{"zip": "str"}``. Known types are int, float, str, date and bool.
 
     Examples
     --------
@@ -100,14 +111,17 @@ class Schema:
         missing: Missing = "value",
         missing_tokens: Iterable[str] = (),
         rest: Literal["error", "drop"] = "error",
+        types: Mapping[str, str] | None = None,
     ) -> None:
-        hierarchies = quasi if isinstance(quasi, Mapping) else dict.fromkeys(quasi)
+        hierarchies = quasi if isinstance(quasi, Mapping) else dict.fromkeys(_names(quasi, "quasi"))
         attributes = [Attribute(name, Role.QUASI, _checked(name, spec)) for name, spec in hierarchies.items()]
         attributes += [Attribute(name, Role.OTHER) for name in _names(other, "other")]
         attributes += [Attribute(name, Role.IDENTIFIER) for name in _names(identifiers, "identifiers")]
         if sensitive is not None:
-            attributes.append(Attribute(sensitive, Role.SENSITIVE))
-        self._set(attributes, target, missing, tuple(_names(missing_tokens, "missing_tokens")), rest)
+            attributes.append(Attribute(_one_name(sensitive), Role.SENSITIVE))
+        require_columns(list(types or {}), [attribute.name for attribute in attributes])
+        attributes = [replace(attribute, type=(types or {}).get(attribute.name)) for attribute in attributes]
+        self._set(attributes, target, missing, missing_tokens, rest)
 
     @classmethod
     def of(
@@ -121,7 +135,7 @@ class Schema:
     ) -> Schema:
         """Make a schema from attributes."""
         schema = cls.__new__(cls)
-        schema._set(list(attributes), target, missing, tuple(missing_tokens), rest)
+        schema._set(list(attributes), target, missing, missing_tokens, rest)
         return schema
 
     def _set(
@@ -129,7 +143,7 @@ class Schema:
         attributes: list[Attribute],
         target: str | None,
         missing: Missing,
-        missing_tokens: tuple[str, ...],
+        missing_tokens: Iterable[str],
         rest: Literal["error", "drop"],
     ) -> None:
         self.attributes = {attribute.name: attribute for attribute in attributes}
@@ -138,6 +152,10 @@ class Schema:
         if twice:
             fact = f"Column {', '.join(map(repr, twice))} has more than one role"
             raise SchemaError(fact, "each column has one role: quasi, sensitive, identifier or other")
+        if isinstance(missing_tokens, str):
+            fact = f"missing_tokens is the text {missing_tokens!r}"
+            raise SchemaError(fact, f"give a list: [{missing_tokens!r}]")
+        missing_tokens = tuple(missing_tokens)
         if missing not in get_args(Missing):
             fact = f"missing is {missing!r}"
             raise SchemaError(fact, "use 'value' or 'drop'")
@@ -184,10 +202,11 @@ class Schema:
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a frame whose columns do not fit."""
-        lacking = [name for name in self.attributes if name not in frame.columns]
-        if lacking:
-            fact = f"The table has no column {', '.join(map(repr, lacking))}"
-            raise SchemaError(fact, f"its columns are {', '.join(map(repr, frame.columns))}")
+        require_columns(list(self.attributes), frame.columns)
+        patterns = [name for name in self.attributes if name.startswith("^") and name.endswith("$")]
+        if patterns:
+            fact = f"The column name {patterns[0]!r} reads like a regular expression"
+            raise SchemaError(fact, "rename it: no ^ in front and $ at the end")
         rest = [name for name in frame.columns if name not in self.attributes]
         if rest and self.rest == "error":
             fact = f"Column {', '.join(map(repr, rest))} of the table has no role in the schema"
@@ -205,7 +224,7 @@ class Schema:
         from incrowd.schema.toml import dumps  # noqa: PLC0415
 
         with io.atomic_file(path) as draft:
-            draft.write_text(dumps(self), encoding="utf-8")
+            draft.write_text(dumps(self, Path(path).absolute().parent), encoding="utf-8")
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Schema:
@@ -233,6 +252,18 @@ class Schema:
         return f"Schema(quasi={{{quasi}}}, sensitive={self.sensitive!r}, {rest})"
 
 
+def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:
+    """Refuse a table that lacks columns, with the most similar name in the hint."""
+    lacking = [name for name in wanted if name not in present]
+    if not lacking:
+        return
+    fact = f"The table has no column {', '.join(map(repr, lacking))}"
+    folded = {name.casefold(): name for name in present}
+    alike = get_close_matches(lacking[0].casefold(), list(folded), n=1)
+    meant = f"did you mean {folded[alike[0]]!r}? " if alike else ""
+    raise SchemaError(fact, f"{meant}its columns are {', '.join(map(repr, present))}")
+
+
 def _names(names: Iterable[str], where: str) -> list[str]:
     if isinstance(names, str):
         fact = f"{where} is the text {names!r}"
@@ -240,8 +271,16 @@ def _names(names: Iterable[str], where: str) -> list[str]:
     return list(names)
 
 
+def _one_name(name: object) -> str:
+    if isinstance(name, str):
+        return name
+    fact = f"sensitive is a {type(name).__name__}"
+    raise SchemaError(fact, "name one column")
+
+
 def _checked(name: str, spec: object) -> Spec | None:
-    if spec is None or isinstance(spec, Spec):
+    if spec is None or (isinstance(spec, Spec) and not isinstance(spec, type)):
         return spec
-    fact = f"The hierarchy of column {name!r} is a {type(spec).__name__}"
+    what = f"the class {spec.__name__}: call it" if isinstance(spec, type) else f"a {type(spec).__name__}"
+    fact = f"The hierarchy of column {name!r} is {what}"
     raise SchemaError(fact, "use Intervals(), a Taxonomy, a recipe such as balanced(5), or None for suppress-only")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from incrowd import hierarchy
-from incrowd.errors import SchemaError
+from incrowd.errors import HierarchyError, SchemaError
 from incrowd.hierarchy import Taxonomy
 from incrowd.schema.schema import Attribute, Role, Schema
 
@@ -25,8 +26,8 @@ _SETTINGS = {"missing", "missing_tokens", "target", "rest", "columns"}
 _KEYS = {"role", "type", "hierarchy"}
 
 
-def dumps(schema: Schema) -> str:
-    """Write a schema as TOML; reasons become comments."""
+def dumps(schema: Schema, folder: Path) -> str:
+    """Write a schema as TOML that will lie in a folder; reasons become comments."""
     lines = [_HEAD]
     lines.append(
         f"missing = {_value(schema.missing)}  # 'value': missing is a value of its own; 'drop': leave the row out"
@@ -44,7 +45,7 @@ def dumps(schema: Schema) -> str:
         if attribute.type:
             lines.append(f"type = {_value(attribute.type)}")
         if attribute.role is Role.QUASI:
-            lines.append(f"hierarchy = {_value(_hierarchy(attribute))}")
+            lines.append(f"hierarchy = {_value(_hierarchy(attribute, folder))}")
     return "\n".join(lines) + "\n"
 
 
@@ -80,24 +81,24 @@ def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
     if role not in list(Role):
         fact = f"Column {name!r} in {path} has the role {role!r}"
         raise SchemaError(fact, f"use one of {', '.join(Role)}")
-    kind = column.get("type")
-    if kind not in (None, "int", "float", "str", "date", "bool"):
-        fact = f"Column {name!r} in {path} has the type {kind!r}"
-        raise SchemaError(fact, "use int, float, str, date or bool, or leave it out")
     data = column.get("hierarchy")
     if data is not None and not isinstance(data, Mapping):
         fact = f"The hierarchy of column {name!r} in {path} is not a table"
         raise SchemaError(fact, 'write hierarchy = { kind = "intervals" }')
-    spec = hierarchy.from_dict(data, path.parent) if data else None
-    return Attribute(name, Role(role), spec, kind)
+    try:
+        spec = hierarchy.from_dict(data, path.parent) if data else None
+    except HierarchyError as error:
+        fact = f"Column {name!r} in {path}: {error.fact}"
+        raise HierarchyError(fact, error.hint) from error
+    return Attribute(name, Role(role), spec, column.get("type"))
 
 
-def _hierarchy(attribute: Attribute) -> dict[str, Any]:
+def _hierarchy(attribute: Attribute, folder: Path) -> dict[str, Any]:
     spec = attribute.hierarchy
     if spec is None:
         return {"kind": "suppress"}
     if isinstance(spec, Taxonomy) and spec.file:
-        return {"kind": "taxonomy", "file": spec.file}
+        return {"kind": "taxonomy", "file": Path(os.path.relpath(spec.file, folder)).as_posix()}
     return spec.to_dict()
 
 
@@ -110,8 +111,9 @@ def _value(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    return repr(value)
+        # TOML has no null: the leaf for missing values comes back with the data
+        return "[" + ", ".join(_value(item) for item in value if item is not None) + "]"
+    return repr(value.item() if hasattr(value, "item") else value)
 
 
 def _key(key: str) -> str:
