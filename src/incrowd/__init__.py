@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
-    from incrowd.publish import Mondrian, methods, publish
+    from incrowd.publish import Mondrian, NSVDist, methods, publish
     from incrowd.release import Release
     from incrowd.schema import Schema
     from incrowd.verify import Verdict, verify
@@ -41,7 +41,7 @@ _HOME = {
     ),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
-    "incrowd.publish": ("Mondrian", "methods"),
+    "incrowd.publish": ("Mondrian", "NSVDist", "methods"),
     "incrowd.release": ("Release",),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict",),
@@ -58,6 +58,7 @@ __all__ = [
     "Intervals",
     "MissingDependencyError",
     "Mondrian",
+    "NSVDist",
     "ParameterError",
     "Release",
     "Schema",

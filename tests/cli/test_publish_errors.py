@@ -81,7 +81,11 @@ BAD_DATA = {
     "one row": ("".join(LINES[:2]), 3, ["1 rows", "k = 2"]),
     "unknown column": (GOOD.replace("work,", "job,"), 2, ["'work'"]),
     "duplicate column names": (GOOD.replace("work,", "age,", 1), 2, ["age"]),
-    "mixed types": (GOOD.replace(",23,", f",{SECRET},"), 2, ["'age'", "18 rows are numbers", "2 rows", "first in row 7"]),
+    "mixed types": (
+        GOOD.replace(",23,", f",{SECRET},"),
+        2,
+        ["'age'", "18 rows are numbers", "2 rows", "first in row 7"],
+    ),
     "all-missing column": (GOOD.replace(",a,", ",,").replace(",b,", ",,"), 2, ["'work'", "all 20"]),
     "NUL bytes": (GOOD.replace("x\n", "\0\n", 1), 2, ["NUL"]),
     "non-UTF-8": (GOOD.encode().replace(b",x\n", b",\xff\n", 1), 2, ["UTF-8"]),

@@ -8,6 +8,13 @@ import incrowd as ic
 from incrowd.publish import PUBLISHERS
 
 GOLDEN = {
+    "nsvdist": [
+        ({"k": 10}, 251, 0.16702),
+        ({"k": 10, "l": 1.3}, 251, 0.20328),
+        ({"k": 10, "loss": "entropy"}, 251, 0.2227),
+        ({"k": 10, "loss": "monotone_entropy"}, 251, 0.15569),
+        ({"k": 10, "presplit": 60}, 251, 0.32996),
+    ],
     "mondrian": [
         ({"k": 10}, 20, 0.35792),
         ({"k": 10, "strict": False}, 20, 0.35957),

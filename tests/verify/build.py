@@ -43,6 +43,27 @@ class Made:
         return folder
 
 
+def answers(verdict):
+    """What each check says; one that was made twice holds only if it held both times."""
+    found = {}
+    for c in verdict.checks:
+        found[c.name] = False if c.ok is False else found.get(c.name, c.ok)
+    return found
+
+
+def put(frame, column, row, value):
+    changed = frame[column].to_list()
+    changed[row] = value
+    return frame.with_columns(pl.Series(column, changed, frame[column].dtype))
+
+
+def put_other(made: Made, column: pl.Series) -> None:
+    """Give the column that is kept as it is other values, in the original as in both files."""
+    made.original = made.original.with_columns(column.alias("hours"))
+    made.frame = made.frame.with_columns(column[made.rows].alias("hours"))
+    made.csv = made.csv.with_columns(column[made.rows].alias("hours"))
+
+
 WORK = {
     "kind": "taxonomy",
     "type": "str",
@@ -166,7 +187,7 @@ def make(
 
     ill_count = Counter(coded[int(i)]["ill"] for i in rows)
     manifest = {
-        "format": 1, "incrowd": "0.1.0", "method": {"name": "by hand", "parameters": {"k": k}}, "recoding": recoding,
+        "format": 1, "incrowd": "0.1.0", "method": {"name": "by_hand", "parameters": {"k": k}}, "recoding": recoding,
         "guarantees": guarantees if guarantees is not None else [{"kind": "k", "k": k}],
         "rows": {"input": n, "missing": n - len(kept), "suppressed": len(kept) - len(rows), "released": len(rows)},
         "missing": {"policy": policy, "tokens": ["?"]},

@@ -51,7 +51,7 @@ def release(cells, diseases, *, recoding, guarantees):
     manifest = {
         "format": 1,
         "incrowd": "0.1.0",
-        "method": {"name": "by hand", "parameters": {}},
+        "method": {"name": "by_hand", "parameters": {}},
         "recoding": recoding,
         "guarantees": guarantees,
         "rows": {"input": 5, "missing": 0, "suppressed": 5 - n, "released": n},

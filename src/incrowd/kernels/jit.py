@@ -15,6 +15,14 @@ R = TypeVar("R")
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a small function into every kernel that calls it.
+
+    Worth it in inner loops: a call copies the description of every array that it hands over.
+    """
+    return cast("Callable[P, R]", numba.njit(forceinline=True, **_OPTIONS)(function))
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function of arrays and scalars when it is first called.
 

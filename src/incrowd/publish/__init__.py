@@ -9,13 +9,14 @@ from typing import Any
 
 from incrowd.errors import ParameterError
 from incrowd.publish.mondrian import Mondrian
+from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.publisher import Choice, Progress, Publisher
 from incrowd.release import Release
 from incrowd.schema import Schema
 
-PUBLISHERS: dict[str, type[Publisher]] = {publisher.name: publisher for publisher in (Mondrian,)}
+PUBLISHERS: dict[str, type[Publisher]] = {publisher.name: publisher for publisher in (Mondrian, NSVDist)}
 
-__all__ = ["PUBLISHERS", "Choice", "Mondrian", "Progress", "Publisher", "make", "methods", "publish"]
+__all__ = ["PUBLISHERS", "Choice", "Mondrian", "NSVDist", "Progress", "Publisher", "make", "methods", "publish"]
 
 
 def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401

@@ -61,6 +61,11 @@ class Publisher(ABC):
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""
 
+    def _require_feasible(self, table: Table) -> None:
+        """Refuse what no release of this table can keep: what one group of all rows would not."""
+        ordered = type_of(table.sensitive_values) in ("int", "float", "date")
+        self.privacy().require_feasible(table.n_rows, table.sensitive_counts, values_are_ordered=ordered)
+
     @abstractmethod
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells; the only thing that a method writes."""
@@ -97,9 +102,7 @@ class Publisher(ABC):
         report("coding", 0, 1)
         table = Table.encode(original, schema)
         report("coding", 1, 1)
-        privacy = self.privacy()
-        ordered = type_of(table.sensitive_values) in ("int", "float", "date")
-        privacy.require_feasible(table.n_rows, table.sensitive_counts, values_are_ordered=ordered)
+        self._require_feasible(table)
         rng = np.random.default_rng(seed)
         choice = self._choose(table, rng, report)
         kept = np.flatnonzero(choice.cell_of >= 0)
@@ -112,7 +115,7 @@ class Publisher(ABC):
             choice.cell_of[shuffled],
             counts=choice.counts,
             method={"name": self.name, "parameters": asdict(self)},
-            guarantees=privacy.guarantees(),
+            guarantees=self.privacy().guarantees(),
             homogeneous=self.homogeneous,
             seed=seed,
             recoding=choice.recoding,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,10 @@ import numpy as np
 from incrowd import io
 from incrowd.errors import InputError
 from incrowd.verify.core import check
-from incrowd.verify.folder import check_folder, reading_hints
+from incrowd.verify.domain import Array
+from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
+from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
 __all__ = ["Check", "Verdict", "check", "verify", "verify_table"]
@@ -47,17 +50,44 @@ def verify(
     foreign
         The parameters of `verify_table`, for a table without a manifest.
     """
+    if "quasi" in foreign:
+        if original is not None or rows is not None:
+            fact = "quasi is for somebody else's table, and original and rows are for a release folder"
+            raise InputError(fact, "leave quasi out to check a release folder, or original and rows to check a table")
+        table = release if query is None else io.read(release, query=query, progress=progress)
+        return verify_table(table, **foreign)
     if foreign:
-        return verify_table(release, **foreign)
-    if not isinstance(release, str | Path) or not Path(release).is_dir():
+        fact = f"{', '.join(foreign)} is for somebody else's table, and its quasi-identifiers are not named"
+        hint = (
+            "name them with quasi=[...]; a release folder brings its own promises, so leave k, l, t and alpha (-k) out"
+        )
+        raise InputError(fact, hint)
+    if not isinstance(release, str | Path):
         fact = "There is no release folder to verify"
         raise InputError(fact, "give the folder that release.save wrote, or quasi=[...] for somebody else's table")
+    folder = Path(release)
+    if not folder.is_dir() or not os.path.lexists(folder / "manifest.json"):
+        fact = f"{folder} is not a release folder: there is no manifest.json in it"
+        raise InputError(fact, "give the folder that release.save wrote, or quasi=[...] for somebody else's table")
+    numbers = _row_numbers(rows)
     if isinstance(original, str | Path):
-        types, tokens = reading_hints(Path(release))
-        original = io.read(original, query=query, types=types, missing_tokens=tokens, progress=progress)
+        original = read_original(folder, original, query=query, progress=progress)
     elif original is not None:
         original = io.to_polars(original)
-    return check_folder(Path(release), original, None if rows is None else np.asarray(rows))
+    return check_folder(folder, original, numbers)
+
+
+def _row_numbers(rows: Any) -> Array | None:  # noqa: ANN401
+    if rows is None:
+        return None
+    try:
+        numbers = np.asarray(rows)
+    except ValueError:  # lists of different lengths
+        numbers = np.empty(0, object)
+    if numbers.ndim == 0 or numbers.dtype.kind not in "iuf":
+        fact = f"rows is not a list of row numbers but {type(rows).__name__}"
+        raise InputError(fact, "give the original row number of each released row, counted from 0")
+    return numbers
 
 
 class _Callable(ModuleType):

@@ -10,11 +10,11 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
+from incrowd.verify.compare import as_text
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload
-from incrowd.verify.sideways import as_text
 from incrowd.verify.verdict import Findings
 
 PAIR_BUDGET = 2 * 10**8

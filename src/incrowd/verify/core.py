@@ -6,12 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from incrowd.verify.csv_text import check_csv
 from incrowd.verify.domain import Array
 from incrowd.verify.manifest import read_claims
 from incrowd.verify.original import check_original, row_map_problems
 from incrowd.verify.payload import check_labels, read_payload
 from incrowd.verify.promises import check_promises
-from incrowd.verify.tables import check_csv, check_marginals, check_rows
+from incrowd.verify.tables import check_marginals, check_rows
 from incrowd.verify.verdict import Findings, Verdict
 
 
@@ -61,6 +62,8 @@ def check_into(
     findings.judge("manifest", reading.manifest, "every key is there and of its type")
     findings.judge("hierarchies", reading.hierarchies, "distinct leaves, contiguous and nested nodes")
     findings.judge("nothing private", reading.private, "the manifest tells no seed and no unknown key")
+    if claims is not None:
+        findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none impossible at sight")
     if reading.marginals:
         findings.judge("marginals", reading.marginals, "")
     if claims is None:

@@ -33,6 +33,8 @@ TYPES: dict[str, pl.DataType] = {
 }
 
 _WIDEST_TABLE = 1 << 20
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_ISO_DAY = r"^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,10 @@ class Values:
         listed = self.series.to_list()
         return listed.index(None) if None in listed else ABSENT
 
-    def names(self) -> list[str]:
-        """Write each value as a column name holds it."""
-        return [value_name(value) for value in self.series.to_list()]
+    @property
+    def in_order(self) -> bool:
+        """Whether numbers and dates stand in increasing order; names and truth values have no order of their own."""
+        return self.type in ("str", "bool") or self.series.drop_nulls().is_sorted()
 
     def code(self, column: pl.Series, tokens: Sequence[str] = ()) -> Array:
         """Return the rank of each value, `OUTSIDE` or `ABSENT` where it has none."""
@@ -66,6 +69,8 @@ class Values:
         codes = _rank_numbers(converted, domain, ranks)
         if converted.null_count():
             codes = np.where(converted.is_null().to_numpy(), np.int32(OUTSIDE), codes)
+        if converted.dtype.is_float() and converted.is_nan().any():
+            codes = np.where(converted.is_nan().fill_null(value=False).to_numpy(), np.int32(self.null_rank), codes)
         if column.null_count():
             codes = np.where(column.is_null().to_numpy(), np.int32(self.null_rank), codes)
         return codes
@@ -73,7 +78,10 @@ class Values:
     def _code_text(self, column: pl.Series, tokens: Sequence[str]) -> Array:
         if column.dtype.is_float():
             column = column.fill_nan(None)
-        column = column.cast(pl.String()) if column.dtype != pl.String else column
+        try:
+            column = column.cast(pl.String()) if column.dtype != pl.String else column
+        except pl.exceptions.PolarsError:  # bytes, lists: no text
+            return np.full(len(column), OUTSIDE, np.int32)
         rank_of = {value: rank for rank, value in enumerate(self.series.to_list()) if value is not None}
         rank_of |= dict.fromkeys(tokens, self.null_rank)
         if not rank_of:
@@ -158,13 +166,30 @@ def level_problems(levels: Sequence[Sequence[str]], n_leaves: int) -> list[str]:
     return problems
 
 
-def value_name(value: Any) -> str:  # noqa: ANN401 - any cell
-    """Write one value for a column name: whole numbers without a point, dates in ISO form."""
-    if value is None:
-        return "(missing)"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
+def is_text(value: object) -> bool:
+    """Tell whether a value is text that can be written down: half a character (a lone surrogate) cannot."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a value is a whole number of 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def without_tokens(column: pl.Series, tokens: Sequence[str]) -> pl.Series:
@@ -184,39 +209,57 @@ _WRONG = object()
 
 
 def _parse(value: Any, kind: str) -> Any:  # noqa: ANN401 - plain data
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     fits = {
-        "int": is_number and isinstance(value, int) and abs(value) < 2**63,
-        "float": is_number and abs(value) < 1e300 and math.isfinite(value),
-        "str": isinstance(value, str),
+        "int": is_whole(value),
+        "float": is_number(value),
+        "str": is_text(value),
         "bool": isinstance(value, bool),
     }
     if value is None or fits.get(kind):
         return float(value) if kind == "float" and value is not None else value
     if kind == "date" and isinstance(value, str):
         try:
-            return date.fromisoformat(value)
+            day = date.fromisoformat(value)
         except ValueError:
             return _WRONG
+        return day if day.isoformat() == value else _WRONG
     return _WRONG
 
 
 def _convert(column: pl.Series, kind: str) -> pl.Series:
     """Bring a column to the type of the listed values; what does not fit becomes null."""
     dtype = column.dtype
-    if kind == "int" and dtype.is_integer() and dtype != pl.UInt64:
-        return column
+    if dtype.is_nested():
+        return pl.Series(column.name, [None] * len(column), TYPES[kind])
+    if dtype == pl.String and kind != "str":
+        return read_text(column, kind)
+    if kind == "date" and dtype == pl.Datetime:
+        return column.dt.date()
     if kind == "int" and dtype.is_float():
         return pl.select(pl.when(column == column.round()).then(column)).to_series().cast(pl.Int64(), strict=False)
-    if kind == "bool" and dtype == pl.String:
-        lowered = column.str.to_lowercase()
-        return lowered.replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean())
-    if kind == "date" and dtype == pl.String:
-        return column.str.to_date("%Y-%m-%d", strict=False)
     try:
         return column.cast(TYPES[kind], strict=False)
     except pl.exceptions.PolarsError:
         return pl.Series(column.name, [None] * len(column), TYPES[kind])
+
+
+def read_text(column: pl.Series, kind: str) -> pl.Series:
+    """Read text as a type, as files hold it: padding aside, 17.0 for 17, a time for its day."""
+    padded = column.str.starts_with(" ") | column.str.ends_with(" ")
+    text = column.str.strip_chars(" ") if padded.any() else column
+    if kind == "bool":
+        return text.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean())
+    if kind == "date":
+        day = text.str.extract(_ISO_DAY)
+        return day.str.to_date("%Y-%m-%d", strict=False)
+    if kind == "float":
+        return text.cast(pl.Float64(), strict=False)
+    whole = text.cast(pl.Int64(), strict=False)
+    if whole.null_count() == text.null_count():
+        return whole
+    number = text.cast(pl.Float64(), strict=False)
+    rounded = number.cast(pl.Int64(), strict=False)
+    return pl.select(pl.coalesce(whole, pl.when(rounded == number).then(rounded))).to_series()
 
 
 def _rank_numbers(column: pl.Series, domain: Array, ranks: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import ParameterError, SchemaError
-from incrowd.verify.domain import Array
+from incrowd.verify.domain import Array, is_number
 from incrowd.verify.groups import combine
 from incrowd.verify.levels import TOLERANCE, Distributions, above_share, distances, tops, totals
 from incrowd.verify.promises import broken_l, check_k, reached
-from incrowd.verify.verdict import Findings, Verdict
+from incrowd.verify.verdict import Findings, Verdict, first_row
 
 _L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 
@@ -52,48 +52,79 @@ def verify_table(
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": ["2*", "2*", "3*"], "ill": ["flu", "cold", "flu"]})
     >>> verify_table(table, quasi=["age"], sensitive="ill", k=2).violations
-    ['k: 1 of 2 groups have fewer than k = 2 rows, the smallest 1, first at release row 2']
+    ['k: 1 of 2 groups have fewer than k = 2 rows, the smallest 1, first at release row 3']
     """
     table = io.read(frame) if isinstance(frame, str | Path) else io.to_polars(frame)
-    _check_arguments(table, quasi, sensitive, {"l": l, "t": t, "alpha": alpha}, l_kind)
+    _check_columns(table, quasi, sensitive)
+    _check_promise({"k": k, "l": l, "t": t, "alpha": alpha}, sensitive, l_kind, c)
     findings = Findings()
     group = _groups(table, quasi)
     sizes = np.bincount(group)
-    first = np.zeros(len(sizes), np.int64)
-    first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
+    first = np.unique(group, return_index=True)[1]
     findings.levels["k"] = int(sizes.min()) if len(sizes) else None
     if not table.height:
         findings.judge("rows", ["the table is empty"], "")
+    if k is l is t is alpha is None:
+        findings.skip("promises", "no k, l, t or alpha was given: only the levels are reported")
     if k is not None:
         check_k(findings, sizes, k, first)
     if sensitive is not None and table.height:
-        values = (table[sensitive].rank("dense").fill_null(0)).to_numpy().astype(np.int64)
-        n_values = int(values.max()) + 1
-        found = Distributions.of_rows(group, values, len(sizes), n_values)
-        marginal = np.bincount(values, minlength=n_values)
+        values = _numbered(table[sensitive])
+        marginal = np.bincount(values)
+        found = Distributions.of_rows(group, values, len(sizes), len(marginal))
         findings.levels |= reached(found, marginal, c=c, ordered=False)
         _check_values(findings, found, marginal, first, l=l, l_kind=l_kind, c=c, t=t, alpha=alpha)
     return findings.verdict()
 
 
-def _check_arguments(
-    table: pl.DataFrame, quasi: Sequence[str], sensitive: str | None, asked: dict[str, float | None], l_kind: str
-) -> None:
-    lost = [name for name in [*quasi, *([sensitive] if sensitive else [])] if name not in table.columns]
+def _check_columns(table: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> None:
+    if quasi is None or isinstance(quasi, str) or not isinstance(quasi, Iterable) or not list(quasi):
+        fact = f"quasi is {quasi!r}"
+        raise ParameterError(fact, "list the columns that somebody may know: quasi=['age', 'zip']")
+    lost = [name for name in [*quasi, *([] if sensitive is None else [sensitive])] if name not in table.columns]
     if lost:
         fact = f"The table lacks the columns {', '.join(map(repr, lost))}"
         raise SchemaError(fact, "name columns as they stand in the table")
-    needing = [name for name, value in asked.items() if value is not None]
-    if needing and sensitive is None:
-        fact = f"{', '.join(needing)} was asked for without a sensitive column"
-        raise ParameterError(fact, "name it with sensitive=")
+    if sensitive in quasi:
+        fact = f"Column {sensitive!r} is both sensitive and a quasi-identifier"
+        raise ParameterError(fact, "what somebody may know is not to be protected: leave it out of one of them")
+
+
+_ALLOWED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "k": (lambda v: v >= 1 and v == int(v), "a whole number from 1"),
+    "l": (lambda v: v >= 1, "a number from 1"),
+    "c": (lambda v: v > 0, "a number above 0"),
+    "t": (lambda v: v >= 0, "a number from 0"),
+    "alpha": (lambda v: 0 < v <= 1, "a share above 0, at most 1"),
+}
+
+
+def _check_promise(asked: dict[str, Any], sensitive: str | None, l_kind: str, c: float) -> None:
     if l_kind not in _L_KINDS:
         fact = f"l_kind is {l_kind!r}"
         raise ParameterError(fact, f"use one of {', '.join(_L_KINDS)}")
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name, value in (given | {"c": c}).items():
+        fits, wanted = _ALLOWED[name]
+        number = value.item() if isinstance(value, np.generic) else value
+        if not is_number(number) or not fits(number):
+            fact = f"{name} is {value!r}"
+            raise ParameterError(fact, f"use {wanted}")
+    if l_kind in ("distinct", "recursive") and given.get("l", 1) != int(given.get("l", 1)):
+        fact = f"l is {given['l']!r} and l_kind is {l_kind!r}"
+        raise ParameterError(fact, "this kind counts values: use a whole number")
+    needing = [name for name in given if name != "k"]
+    if needing and sensitive is None:
+        fact = f"{', '.join(needing)} was asked for without a sensitive column"
+        raise ParameterError(fact, "name it with sensitive=")
+
+
+def _numbered(column: pl.Series) -> Array:
+    return column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
 
 
 def _groups(table: pl.DataFrame, quasi: Sequence[str]) -> Array:
-    numbers = [table[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in quasi]
+    numbers = [_numbered(table[name]) for name in quasi]
     return combine(numbers, [int(column.max(initial=0)) + 1 for column in numbers], table.height)
 
 
@@ -120,5 +151,5 @@ def _check_values(
         wrongs.append(("alpha", share))
     for name, wrong in wrongs:
         what = f"broken in {wrong.sum()} of {len(wrong)} groups"
-        row = f", first at release row {int(first[wrong].min())}" if wrong.any() else ""
+        row = f", {first_row(int(first[wrong].min()))}" if wrong.any() else ""
         findings.judge(name, [what + row] if wrong.any() else [], f"holds in {len(wrong)} groups")

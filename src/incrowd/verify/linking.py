@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 
 import numpy as np
 import polars as pl
@@ -101,11 +100,13 @@ def _judge_linked(findings: Findings, claims: Claims, linked: Array) -> None:
     found = Distributions.of_matrix(linked)
     note_levels(findings, found, claims)
     n_linked = found.measure(distinct)
-    pending = {promise_name(p): p for p in claims.promises if p.kind in ("l", "alpha", "t")}
-    findings.checks = [check for check in findings.checks if check.name not in pending]
-    for name, promise in pending.items():
+    pending = [p for p in claims.promises if p.kind in ("l", "alpha", "t")]
+    names = {promise_name(p) for p in pending}
+    findings.checks = [check for check in findings.checks if check.name not in names]
+    for promise in pending:
+        name = promise_name(promise)
         need = {"l": promise.given.get("l", 1), "alpha": 1 / promise.given.get("alpha", 1)}.get(promise.kind, 1)
-        few = n_linked < ceil(need - 1e-9)
+        few = n_linked < need - 1e-9
         wrong = broken(promise, found, claims)
         if few.any():
             findings.judge(name, [f"{few.sum()} distinct originals can be linked to too few sensitive values"], "")

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from incrowd.verify.domain import TYPES, Array, Domain, Values, level_problems, read_values, value_problems
+from incrowd.hierarchy.hierarchy import text
+from incrowd.verify.domain import (
+    TYPES,
+    Array,
+    Domain,
+    Values,
+    is_number,
+    is_text,
+    is_whole,
+    level_problems,
+    read_values,
+    value_problems,
+)
+from incrowd.verify.fields import Reading
 
 FORMAT = 1
 
@@ -27,42 +39,16 @@ _KEYS = {
     "other",
     "dropped",
 }
-_PRIVATE_KEYS = {"seed", "random_state", "row", "row_map", "rows_map"}
+_ROW_KEYS = ("input", "missing", "suppressed", "released")
+_HIERARCHY_KEYS = {
+    "intervals": ("kind", "type", "values"),
+    "taxonomy": ("kind", "type", "leaves", "levels"),
+}
+_PRIVATE_PARAMETER = re.compile(r"seed|random_state|row_?map|^rows?$", re.IGNORECASE)
+_PARAMETER_NAME = re.compile(r"\w{1,40}", re.ASCII)
+_LONGEST_TEXT, _LONGEST_LIST = 100, 32
 _L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < 1e300 and math.isfinite(value)
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(v, str) for v in value)
-
-
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    "text": lambda v: isinstance(v, str),
-    "text or null": lambda v: v is None or isinstance(v, str),
-    "a list": lambda v: isinstance(v, list),
-    "a list of texts": _is_texts,
-    "a list of lists of texts": lambda v: isinstance(v, list) and all(map(_is_texts, v)),
-    "a list of counts": lambda v: isinstance(v, list) and all(_is_whole(x) and 0 <= x < 2**40 for x in v),
-    "an object": lambda v: isinstance(v, dict) and all(isinstance(key, str) for key in v),
-    "an object or null": lambda v: v is None or isinstance(v, dict),
-    "true or false": lambda v: isinstance(v, bool),
-    "a whole number": _is_whole,
-    "a count": lambda v: _is_whole(v) and v >= 0,
-    "a whole number from 1": lambda v: _is_whole(v) and v >= 1,
-    "a number from 1": lambda v: _is_number(v) and v >= 1,
-    "a number from 0": lambda v: _is_number(v) and v >= 0,
-    "a number above 0": lambda v: _is_number(v) and v > 0,
-    "a share above 0": lambda v: _is_number(v) and 0 < v <= 1,
-}
 
 _PROMISES: dict[str, dict[str, str]] = {
     "k": {"k": "a whole number from 1"},
@@ -102,7 +88,7 @@ class Sensitive:
     @property
     def columns(self) -> list[str]:
         """Names of its columns in the payload."""
-        return [self.name] if self.form == "exact" else [f"{self.name}={v}" for v in self.values.names()]
+        return [self.name] if self.form == "exact" else [f"{self.name}={v}" for v in text(self.values.series)]
 
 
 @dataclass(frozen=True)
@@ -130,26 +116,6 @@ class Claims:
         return self.recoding == "homogeneous"
 
 
-@dataclass
-class Reading:
-    """Problems found while a manifest is read, by the check that they belong to."""
-
-    manifest: list[str] = field(default_factory=list)
-    hierarchies: list[str] = field(default_factory=list)
-    marginals: list[str] = field(default_factory=list)
-    private: list[str] = field(default_factory=list)
-
-    def field(self, data: dict[str, Any], key: str, kind: str, where: str = "") -> Any:  # noqa: ANN401 - plain data
-        """Return a value of the kind asked for, ``None`` after noting why there is none."""
-        if key not in data:
-            self.manifest.append(f"{where}{key} is missing")
-        elif not _KINDS[kind](data[key]):
-            self.manifest.append(f"{where}{key} is not {kind}")
-        else:
-            return data[key]
-        return None
-
-
 def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     """Return the claims of a manifest, or ``None`` when they cannot be read, and all problems found."""
     reading = Reading()
@@ -160,11 +126,9 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     if version is not None and version != FORMAT:
         reading.manifest.append(f"format is {version}, and this verifier knows format {FORMAT}")
         return None, reading
-    reading.private = _private_keys(manifest)
-    reading.field(manifest, "incrowd", "text")
-    method = reading.field(manifest, "method", "an object") or {}
-    reading.field(method, "name", "text", "method.")
-    reading.field(method, "parameters", "an object", "method.")
+    reading.closed(manifest, _KEYS)
+    reading.field(manifest, "incrowd", "a version number")
+    parameters = _read_method(reading, manifest)
     recoding = reading.field(manifest, "recoding", "text")
     if recoding not in (None, "homogeneous", "non-homogeneous"):
         reading.manifest.append("recoding is neither homogeneous nor non-homogeneous")
@@ -178,30 +142,63 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     claims = Claims(str(recoding), promises, rows, policy, tokens, quasi, sensitive, other, dropped)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
+    if readable:
+        reading.promises = _impossible(claims, parameters)
     return (claims if readable else None), reading
 
 
-def _private_keys(manifest: dict[str, Any]) -> list[str]:
-    unknown = sorted(str(key) for key in set(manifest) - _KEYS)
-    problems = [f"the key {key!r} is not part of the format" for key in unknown]
-    todo: list[Any] = [manifest.get("method")]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            problems += [f"the method tells its {key!r}" for key in part if key in _PRIVATE_KEYS]
-            todo += part.values()
-        elif isinstance(part, list):
-            todo += part
+def _read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the method: few words and numbers, and nothing that would repeat its random choices."""
+    method = reading.field(manifest, "method", "an object") or {}
+    reading.closed(method, ("name", "parameters"), "method")
+    reading.field(method, "name", "a short name", "method.")
+    parameters: dict[str, Any] = reading.field(method, "parameters", "an object", "method.") or {}
+    for number, (key, value) in enumerate(parameters.items(), start=1):
+        if _PARAMETER_NAME.fullmatch(key) is None:
+            reading.private.append(f"parameter {number} of the method has something else than a short name")
+        elif _PRIVATE_PARAMETER.search(key):
+            reading.private.append(f"the method tells its {key!r}")
+        elif not _is_plain(value):
+            reading.private.append(
+                f"parameter {key!r} of the method is neither a short scalar nor a short list of them"
+            )
+    return parameters
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return len(value) <= _LONGEST_LIST and all(_is_scalar(v) for v in value)
+    return _is_scalar(value)
+
+
+def _is_scalar(value: object) -> bool:
+    if isinstance(value, str):
+        return is_text(value) and len(value) <= _LONGEST_TEXT
+    return value is None or isinstance(value, bool | float | np.generic) or is_whole(value)
+
+
+def _impossible(claims: Claims, parameters: dict[str, Any]) -> list[str]:
+    """Say which promises cannot hold, whatever the rows are."""
+    problems = [] if claims.promises else ["the manifest promises nothing"]
+    released, k, asked = claims.rows["released"], claims.k, parameters.get("k")
+    if k is not None and k > released:
+        problems.append(f"k = {k} is promised for {released} released rows")
+    if k is not None and is_whole(asked) and k < parameters["k"]:
+        problems.append(f"k = {k} is promised, and the method was asked for k = {asked}")
+    if not claims.homogeneous and any(p.kind == "lkc" for p in claims.promises):
+        problems.append("lkc is not defined for a non-homogeneous release: its rows do not form groups")
     return problems
 
 
 def _read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
     rows = reading.field(manifest, "rows", "an object") or {}
-    return {key: reading.field(rows, key, "a count", "rows.") for key in ("input", "missing", "suppressed", "released")}
+    reading.closed(rows, _ROW_KEYS, "rows")
+    return {key: reading.field(rows, key, "a count", "rows.") for key in _ROW_KEYS}
 
 
 def _read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     missing = reading.field(manifest, "missing", "an object") or {}
+    reading.closed(missing, ("policy", "tokens"), "missing")
     policy = reading.field(missing, "policy", "text", "missing.")
     if policy not in (None, "drop", "value"):
         reading.manifest.append("missing.policy is neither drop nor value")
@@ -210,11 +207,15 @@ def _read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tupl
 
 def _read_quasi(reading: Reading, manifest: dict[str, Any]) -> list[Quasi]:
     found = []
-    for number, entry in enumerate(reading.field(manifest, "quasi", "a list") or ()):
+    entries = reading.field(manifest, "quasi", "a list")
+    if entries == []:
+        reading.manifest.append("quasi names no column")
+    for number, entry in enumerate(entries or ()):
         where = f"quasi[{number}]."
         if not isinstance(entry, dict):
             reading.manifest.append(f"quasi[{number}] is not an object")
             continue
+        reading.closed(entry, ("name", "hierarchy", "marginal"), f"quasi[{number}]")
         name = reading.field(entry, "name", "text", where)
         marginal = reading.field(entry, "marginal", "a list of counts", where)
         hierarchy = reading.field(entry, "hierarchy", "an object", where)
@@ -233,6 +234,7 @@ def _read_domain(reading: Reading, data: dict[str, Any], where: str, column: str
         reading.manifest.append(f"{where}kind is neither intervals nor taxonomy")
     if kind not in ("intervals", "taxonomy"):
         return None
+    reading.closed(data, _HIERARCHY_KEYS[kind], where.rstrip("."))
     listed = "values" if kind == "intervals" else "leaves"
     values = _read_listed(reading, data, listed, where)
     levels: list[list[str]] = []
@@ -242,7 +244,7 @@ def _read_domain(reading: Reading, data: dict[str, Any], where: str, column: str
         return None
     series = values.series
     problems = value_problems(series, null_first=True) + level_problems(levels, len(series))
-    if kind == "intervals" and values.type in ("int", "float", "date") and not series.drop_nulls().is_sorted():
+    if kind == "intervals" and not values.in_order:
         problems.append("lists values that are not in increasing order")
     reading.hierarchies += [f"column {column!r} {problem}" for problem in problems]
     return Domain(kind, values, tuple(map(tuple, levels)))
@@ -267,6 +269,7 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if data is None:
         return None
     where = "sensitive."
+    reading.closed(data, ("name", "type", "values", "form", "marginal"), "sensitive")
     name = reading.field(data, "name", "text", where)
     form = reading.field(data, "form", "text", where)
     if form not in (None, "exact", "counts"):
@@ -276,6 +279,8 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if values is None or None in (name, form, marginal):
         return None
     reading.manifest += [f"sensitive {problem}" for problem in value_problems(values.series, null_first=False)]
+    if not values.in_order:
+        reading.manifest.append("sensitive lists values that are not in increasing order")
     _check_length(reading, name, marginal, len(values.series))
     return Sensitive(name, values, form, np.array(marginal, np.int64))
 
@@ -298,6 +303,8 @@ def _read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive:
             continue
         for key, wanted in _PROMISES[kind].items():
             reading.field(entry, key, wanted, where)
+        known = {"kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else [])}
+        reading.closed(entry, known, f"guarantees[{number}]")
         if kind == "l":
             _check_l(reading, entry, where)
         if kind != "k" and not has_sensitive:
@@ -311,7 +318,7 @@ def _check_l(reading: Reading, entry: dict[str, Any], where: str) -> None:
         reading.manifest.append(f"{where}l_kind is not one of {', '.join(_L_KINDS)}")
     if entry.get("l_kind") == "recursive":
         reading.field(entry, "c", "a number above 0", where)
-        if _is_number(entry.get("l")) and entry["l"] != int(entry["l"]):
+        if is_number(entry.get("l")) and entry["l"] != int(entry["l"]):
             reading.manifest.append(f"{where}l is not a whole number, as recursive diversity needs")
 
 

@@ -12,11 +12,12 @@ import polars as pl
 from incrowd.verify.assignment import check_assignment
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
+from incrowd.verify.groups import relabel
 from incrowd.verify.linking import check_linking
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.sideways import check_identifiers, check_other
-from incrowd.verify.verdict import Findings
+from incrowd.verify.verdict import Findings, first_row
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
         return [f"it has {len(rows)} entries for {n_released} released rows"]
     if len(rows) and (rows.min() < 0 or rows.max() >= n_input):
         return [f"it points outside the {n_input} originals"]
-    twice = len(rows) - np.count_nonzero(np.bincount(rows.astype(np.int64), minlength=n_input))
+    twice = len(rows) - len(relabel(rows.astype(np.int64), int(rows.max(initial=0)) + 1)[1])
     return [f"it points {twice} times to an original that another row has"] if twice else []
 
 
@@ -213,9 +214,9 @@ def _judge_members(findings: Findings, claims: Claims, payload: Payload, found: 
     problems = []
     few = found < claims.k
     if few.any():
-        row = int(payload.cells.first[few].min())
+        row = first_row(int(payload.cells.first[few].min()))
         n_rows = int(payload.cells.size[few].sum())
-        problems.append(f"{n_rows} rows generalize fewer than k = {claims.k} originals, first at release row {row}")
+        problems.append(f"{n_rows} rows generalize fewer than k = {claims.k} originals, {row}")
     counted = "" if exact else " (a lower bound: identical rows that cover their own originals were not counted on)"
     name = "originals per row" if claims.homogeneous else "k"
     findings.judge(name, problems, f"every row generalizes at least {smallest} originals{counted}")

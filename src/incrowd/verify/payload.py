@@ -12,7 +12,7 @@ from incrowd.hierarchy import Hierarchy, Intervals, Taxonomy
 from incrowd.verify.domain import Array, Domain
 from incrowd.verify.groups import Cells, make_cells
 from incrowd.verify.manifest import Claims, Sensitive
-from incrowd.verify.verdict import Findings
+from incrowd.verify.verdict import Findings, first_row
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, lab
         return None
     exact = counts = None
     if claims.sensitive is not None and claims.sensitive.form == "exact":
-        exact = _check_exact(findings, claims, claims.sensitive, frame)
+        exact = _check_exact(findings, claims.sensitive, frame)
         if exact is None:
             return None
     elif claims.sensitive is not None:
-        counts = _check_counts(findings, claims, claims.sensitive, frame)
+        counts = _check_counts(findings, claims, claims.sensitive, frame, cells)
         if counts is None:
             return None
     return Payload(frame, cells, exact, counts)
@@ -57,7 +57,7 @@ def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, lab
 def wrong_rows(wrong: Array, what: str) -> list[str]:
     """Say of how many rows something wrong is true, and where the first of them stands; nothing if of none."""
     n_wrong = int(wrong.sum())
-    return [f"{n_wrong} rows {what}, first at release row {int(np.argmax(wrong))}"] if n_wrong else []
+    return [f"{n_wrong} rows {what}, {first_row(int(np.argmax(wrong)))}"] if n_wrong else []
 
 
 def expected_columns(claims: Claims, *, labels: bool, codes: bool) -> list[str]:
@@ -101,6 +101,9 @@ def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, l
     wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame[name].dtype != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
+    odd = [name for name in claims.other if name in frame.columns and not _is_plain(frame[name].dtype)]
+    if odd:
+        problems.append(f"columns of a type that can carry more than their values: {_shown(claims, odd)}")
     sensitive = claims.sensitive
     exact = sensitive is not None and sensitive.form == "exact" and sensitive.name in frame.columns
     if exact and sensitive is not None and not _fits(frame[sensitive.name].dtype, sensitive.values.type):
@@ -110,12 +113,17 @@ def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, l
     return not wrong and set(expected) <= set(frame.columns)
 
 
+def _is_plain(dtype: pl.DataType) -> bool:
+    simple = dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
+    return simple or dtype.is_integer() or dtype.is_float()
+
+
 def _fits(dtype: pl.DataType, kind: str) -> bool:
     fits = {
         "int": dtype.is_integer(),
-        "float": dtype.is_float() or dtype.is_decimal(),
-        "str": dtype in (pl.String, pl.Categorical, pl.Enum),
-        "date": dtype in (pl.Date, pl.Datetime),
+        "float": dtype.is_float(),
+        "str": dtype == pl.String,
+        "date": dtype == pl.Date,
         "bool": dtype == pl.Boolean,
     }
     return bool(fits[kind]) or dtype == pl.Null
@@ -152,14 +160,16 @@ def _check_legal(findings: Findings, claims: Claims, cells: Cells) -> None:
     findings.judge("legal cells", problems, f"{n_cells} distinct cells, all leaves, nodes or intervals")
 
 
-def _check_exact(findings: Findings, claims: Claims, sensitive: Sensitive, frame: pl.DataFrame) -> Array | None:
-    exact = sensitive.values.code(frame[sensitive.name], claims.tokens)
+def _check_exact(findings: Findings, sensitive: Sensitive, frame: pl.DataFrame) -> Array | None:
+    exact = sensitive.values.code(frame[sensitive.name])
     problems = wrong_rows(exact < 0, f"have a value of {sensitive.name!r} that the manifest does not list")
     fine = findings.judge("sensitive values", problems, f"all of the {len(sensitive.values.series)} listed values")
     return exact if fine else None
 
 
-def _check_counts(findings: Findings, claims: Claims, sensitive: Sensitive, frame: pl.DataFrame) -> Array | None:
+def _check_counts(
+    findings: Findings, claims: Claims, sensitive: Sensitive, frame: pl.DataFrame, cells: Cells
+) -> Array | None:
     columns = frame.select(sensitive.columns)
     if any(columns.null_count().row(0)):
         findings.judge("distributions", ["some rows have no count"], "")
@@ -169,6 +179,11 @@ def _check_counts(findings: Findings, claims: Claims, sensitive: Sensitive, fram
     problems = wrong_rows(np.asarray((counts < 0).any(axis=1)), "have a negative count")
     problems += wrong_rows(np.asarray(sums <= 0), "have no members")
     broken = bool(problems)
+    problems += wrong_rows(np.asarray((counts > sensitive.marginal).any(axis=1)), "count a value beyond its marginal")
+    problems += wrong_rows(np.asarray(sums > claims.rows["released"]), "count more members than there are rows")
+    if claims.homogeneous:
+        differs = np.asarray((counts != counts[cells.first[cells.group]]).any(axis=1))
+        problems += wrong_rows(differs, "have another distribution than their group")
     if claims.k is not None and not broken:
         problems += wrong_rows(np.asarray(sums < claims.k), f"have fewer than k = {claims.k} members")
     smallest = int(sums.min()) if len(sums) else 0

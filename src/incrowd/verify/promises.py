@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import log
+from math import comb, log
 
 import numpy as np
 
@@ -24,15 +24,16 @@ from incrowd.verify.levels import (
 )
 from incrowd.verify.manifest import Claims, Promise
 from incrowd.verify.payload import Payload
-from incrowd.verify.verdict import Findings
+from incrowd.verify.verdict import Findings, first_row
 
 _DEFAULT_C = 3.0
+
+COMBINATION_BUDGET = 20_000
+"""Combinations of columns up to which lkc is looked at."""
 
 
 def check_promises(findings: Findings, claims: Claims, payload: Payload) -> None:
     """Check all that the published rows alone can show."""
-    if not claims.promises:
-        findings.skip("promises", "the manifest promises nothing")
     _check_groups(findings, claims, payload)
     found, where, what = distributions_of(claims, payload)
     if claims.sensitive is None:
@@ -56,7 +57,7 @@ def _check_groups(findings: Findings, claims: Claims, payload: Payload) -> None:
     for promise in claims.promises:
         if promise.kind == "k" and claims.homogeneous:
             check_k(findings, sizes, promise.given["k"], payload.cells.first)
-        elif promise.kind == "lkc":
+        elif promise.kind == "lkc" and claims.homogeneous:
             check_lkc(findings, claims, payload, promise)
 
 
@@ -83,10 +84,9 @@ def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
     small = sizes < k
     problems = []
     if small.any():
-        row = int(first[small].min())
+        row = first_row(int(first[small].min()))
         problems.append(
-            f"{small.sum()} of {len(sizes)} groups have fewer than k = {k} rows, "
-            f"the smallest {int(sizes.min())}, first at release row {row}"
+            f"{small.sum()} of {len(sizes)} groups have fewer than k = {k} rows, the smallest {int(sizes.min())}, {row}"
         )
     findings.judge("k", problems, f"{len(sizes)} groups of at least {int(sizes.min()) if len(sizes) else 0} rows")
 
@@ -140,7 +140,7 @@ def reached(found: Distributions, marginal: Array, *, c: float, ordered: bool) -
 def _described(wrong: Array, where: Array, what: str) -> list[str]:
     if not wrong.any():
         return []
-    return [f"broken in {wrong.sum()} of {len(wrong)} {what}, first at release row {int(where[wrong].min())}"]
+    return [f"broken in {wrong.sum()} of {len(wrong)} {what}, {first_row(int(where[wrong].min()))}"]
 
 
 def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Promise) -> None:
@@ -148,8 +148,12 @@ def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Pro
 
     Fewer cells make larger groups whose shares are averages, so the combinations of exactly L decide.
     """
-    if not claims.homogeneous:
-        findings.skip("lkc", "rows of a non-homogeneous release do not form groups")
+    n_together = min(promise.given["L"], len(claims.quasi))
+    if comb(len(claims.quasi), n_together) > COMBINATION_BUDGET:
+        findings.levels["lkc_k"] = findings.levels["lkc_c"] = None
+        findings.skip(
+            "lkc", f"more than {COMBINATION_BUDGET} combinations of {n_together} quasi-identifiers to look at"
+        )
         return
     cells, limit = payload.cells, Fraction(str(promise.given["C"]))
     found, _, _ = distributions_of(claims, payload)
@@ -159,7 +163,7 @@ def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Pro
         problems += [f"{wrong.sum()} rows have a share above C"] if wrong.any() else []
         found = None
     smallest, surest, small, sure = len(cells.group), 0.0, 0, 0
-    for columns in combinations(range(len(claims.quasi)), min(promise.given["L"], len(claims.quasi))):
+    for columns in combinations(range(len(claims.quasi)), n_together):
         joined = _joined(payload, list(columns))
         size = np.bincount(joined, weights=cells.size).astype(np.int64)
         small += bool((size < promise.given["K"]).any())

@@ -1,75 +1,107 @@
-"""What may not leave the house by a side door: untouched columns that were touched, identifiers under another name."""
+"""What may not leave the house by a side door: untouched columns that were touched, or that tell too much."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
-from incrowd.verify.domain import Array
+from incrowd.verify.compare import as_text, equal_values, is_comparable, one_to_one
+from incrowd.verify.domain import Array, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.verdict import Findings
 
-_PROBE = 256
+_PROBE = 64
+_SOME_ROWS = 10
+_MANY_ROWS = 20
+_NEARLY_UNIQUE = 0.9
 
 
 def check_other(findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, rows: Array) -> None:
-    """Columns that are kept as they are hold their originals' values."""
+    """Columns that are kept as they are hold their originals' values, and tell no more than the release does."""
     problems = []
     for name in claims.other:
-        wrong = ~equal_values(payload.frame[name], original[name].gather(rows))
-        problems += wrong_rows(wrong, f"have a value of {name!r} that is not their original's")
-    findings.judge("other columns", problems, f"{len(claims.other)} columns as they came")
+        column, own = payload.frame[name], original[name].gather(rows)
+        same = equal_values(column, own)
+        if not same.all():
+            # a reader that knew the tokens has made them missing
+            same |= equal_values(column, without_tokens(own, claims.tokens))
+        problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
+        problems += _told(claims, payload, name, original, rows)
+    unique = [name for name in claims.other if _is_nearly_unique(payload.frame[name])]
+    noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
+    problems = [*problems, noted.removeprefix("; ")] if problems and noted else problems
+    findings.judge("other columns", problems, f"{len(claims.other)} columns as they came{noted}")
 
 
-def equal_values(a: pl.Series, b: pl.Series) -> Array:
-    """Tell where two columns hold the same value, whatever type each was read as."""
-    if a.dtype != b.dtype:
-        if a.dtype.is_numeric() and b.dtype.is_numeric():
-            a, b = a.cast(pl.Float64()), b.cast(pl.Float64())
-        else:
-            a, b = as_text(a), as_text(b)
-    return a.eq_missing(b).to_numpy()
+def _is_nearly_unique(column: pl.Series) -> bool:
+    return len(column) >= _MANY_ROWS and column.n_unique() > _NEARLY_UNIQUE * len(column)
 
 
-def as_text(column: pl.Series) -> pl.Series:
-    """Write values as text, whole floats as integers."""
-    if column.dtype.is_float():
-        whole = column.cast(pl.Int64(), strict=False)
-        if (whole == column).all():
-            column = whole
-    try:
-        return column.cast(pl.String())
-    except pl.exceptions.PolarsError:
-        return pl.Series(column.name, [None if v is None else str(v) for v in column.to_list()], pl.String())
+def _told(claims: Claims, payload: Payload, name: str, original: pl.DataFrame, rows: Array) -> list[str]:
+    """Say which generalized column, or sensitive column in distributions, an untouched column gives away."""
+    if len(rows) < _SOME_ROWS:
+        return []  # in a few rows columns are alike by chance
+    cells = payload.cells
+    hidden = [(q.name, 3) for m, q in enumerate(claims.quasi) if (cells.lo[m] < cells.hi[m]).any()]
+    if claims.sensitive is not None and claims.sensitive.form == "counts":
+        hidden.append((claims.sensitive.name, 2))
+    column = payload.frame[name]
+    told = [
+        secret
+        for secret, least in hidden
+        if _may_be(column, original[secret], rows)
+        and (_repeats(column, original[secret], rows) or _renames(column, original[secret], rows, least))
+    ]
+    return [f"column {name!r} tells the originals of {secret!r}" for secret in told]
+
+
+def _may_be(column: pl.Series, hidden: pl.Series, rows: Array) -> bool:
+    """Tell whether the first rows allow that a column is the hidden one, by its own or by other names."""
+    if not is_comparable(column.dtype) or not is_comparable(hidden.dtype):
+        return False
+    a, b = column[:_PROBE].to_list(), hidden.gather(rows[:_PROBE]).to_list()
+    return len(set(a)) == len(set(b)) == len(set(zip(a, b, strict=True)))
 
 
 def check_identifiers(
     findings: Findings, claims: Claims, frame: pl.DataFrame, original: pl.DataFrame, rows: Array | None
 ) -> None:
-    """No published column repeats a column that was to be dropped."""
-    dropped = [name for name in claims.dropped if name in original.columns]
+    """No published column repeats a column of the original that was not announced."""
+    announced = {*(q.name for q in claims.quasi), *claims.other, *([claims.sensitive.name] if claims.sensitive else [])}
+    hidden = [c for c in original.columns if c not in announced and is_comparable(original[c].dtype)]
     codes = {f"{q.name}{end}" for q in claims.quasi for end in ("", ".lo", ".hi")}
     counts = set(claims.sensitive.columns) if claims.sensitive and claims.sensitive.form == "counts" else set()
     problems = []
     for name in (c for c in frame.columns if c not in codes | counts):
-        for secret in dropped:
-            hidden = original[secret]
-            repeats = _repeats_shuffled(frame[name], hidden) if rows is None else _repeats(frame[name], hidden, rows)
+        for secret in hidden:
+            known = secret in claims.dropped
+            if rows is not None:
+                repeats = _may_be(frame[name], original[secret], rows) and _repeats(frame[name], original[secret], rows)
+            else:
+                # numbers of equal range may be anything, unless the manifest itself says that they were to go
+                repeats = (
+                    is_comparable(frame[name].dtype)
+                    and (known or original[secret].dtype == pl.String)
+                    and _repeats_shuffled(frame[name], original[secret])
+                )
             if repeats:
-                problems.append(f"column {name!r} repeats the dropped column {secret!r}")
-    lost = len(claims.dropped) - len(dropped)
+                problems.append(f"column {name!r} repeats the {'dropped' if known else 'unreleased'} column {secret!r}")
+    lost = len(set(claims.dropped) - set(original.columns))
     unseen = f"; {lost} dropped columns are not in the original that was given" if lost else ""
-    findings.judge("identifiers", problems, f"no column repeats one of {len(dropped)} dropped ones{unseen}")
+    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unreleased ones{unseen}")
 
 
 def _repeats(column: pl.Series, hidden: pl.Series, rows: Array) -> bool:
     """Tell whether a column is the hidden one; a constant says nothing about anybody."""
-    probe = equal_values(column[:_PROBE], hidden.gather(rows[:_PROBE]))
-    if not probe.all():
-        return False
     own = hidden.gather(rows)
     return own.n_unique() > 1 and bool(equal_values(column, own).all())
+
+
+def _renames(column: pl.Series, hidden: pl.Series, rows: Array, least: int) -> bool:
+    """Tell whether a column is the hidden one under other names, too often for it to be chance."""
+    own = hidden.gather(rows)
+    return len(own) >= _MANY_ROWS and least <= own.n_unique() <= len(own) // 2 and one_to_one(column, own)
 
 
 def _repeats_shuffled(column: pl.Series, hidden: pl.Series) -> bool:

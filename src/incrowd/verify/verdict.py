@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from incrowd.errors import VerificationError
 Level = float | int | None
 
 _MARKS = {True: "ok", False: "FAIL", None: "--"}
+_PROMISES = re.compile(r"k|l \(\w+\)|t|t \(ordered\)|alpha|lkc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Check:
     ok
         Whether it holds; ``None`` when it cannot be told from what was given.
     detail
-        Column names, counts, parameters and row positions in the release; never a cell.
+        Column names, counts, parameters and row positions in the release, counted from 1; never a cell.
     """
 
     name: str
@@ -77,7 +79,15 @@ class Verdict:
 
     def _headline(self) -> str:
         failed, open_ = len(self.violations), len(self.unknown)
-        head = "holds" if self.ok else f"BROKEN, {failed} of {len(self.checks)} checks failed"
+        unshown = sum(check.ok is None and _PROMISES.fullmatch(check.name) is not None for check in self.checks)
+        head = "holds"
+        if failed:
+            head = f"BROKEN, {failed} of {len(self.checks)} checks failed"
+        elif any(check.name == "promises" and check.ok is None for check in self.checks):
+            head = "no promise was given"
+        elif unshown:
+            shown = f"{unshown} promise{'s' if unshown > 1 else ''} not shown"
+            head = f"holds as far as it could be checked; {shown}"
         return f"Verdict: {head} ({len(self.checks)} checks, {open_} not possible)"
 
     def __str__(self) -> str:
@@ -123,6 +133,11 @@ class Findings:
     def verdict(self) -> Verdict:
         """Return what was found."""
         return Verdict(tuple(self.checks), dict(self.levels))
+
+
+def first_row(at: int) -> str:
+    """Say where something is first true, in the counting of people."""
+    return f"first at release row {at + 1}"
 
 
 def _number(value: Level) -> str:

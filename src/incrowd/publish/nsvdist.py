@@ -1,0 +1,309 @@
+"""NSVDist: each row is hidden among k rows of its own choice, and shows the distribution of their sensitive values.
+
+For each row, start with the row alone and add, one at a time, the row that keeps the information loss of the closure
+smallest, among those whose sensitive value does not yet occur floor(k / l) times; stop at k rows. The release shows
+their closure, and instead of a sensitive value the values of all k as a distribution. Rows choose independently, so
+groups overlap (non-homogeneous generalization) and cells are much smaller than those of groups that share one cell.
+
+Guarantee (Definition 3.3): every released row generalizes at least k originals, its own among them, and no share in
+its distribution is above 1/l. With a monotone, sub-additive loss each row's loss is at most k - 1 times the smallest
+possible (Appendix A). What it does not stop: overlapping exact distributions are linear equations about people, and an
+adversary who knows all quasi-identifiers may solve some of them.
+
+Cost: O(k n^2 M) as written in the paper; here members are found by best-first search in a tree of boxes, with the same
+result. Use it when classifiers will be trained on the release; not when recipients need exact sensitive values.
+
+Where the paper is silent: among equally good rows the one that comes first in a random order, drawn once per run
+(`seed` repeats it), is taken; the order of the table must not decide who is a member. Losses are compared as whole
+numbers of 31 bits, so that ties do not depend on rounding: losses that differ by less than about 1e-9 of what all
+domains together can lose count as equal. ``presplit`` is the split of section 4.3: Mondrian cuts the table into parts,
+and rows choose within their part.
+
+Reference: Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized
+datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
+
+>>> import incrowd as ic, polars as pl
+>>> people = pl.DataFrame({"age": [30, 21, 21, 55, 47], "ill": ["Measles", "Flu", "Angina", "Flu", "Diabetes"]})
+>>> schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill")
+>>> release = ic.NSVDist(k=2, l=2).publish(people, schema, seed=1)
+>>> sorted(release.frame["age"])
+['21', '21', '21-30', '47-55', '47-55']
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
+from incrowd.hierarchy import Hierarchy
+from incrowd.kernels.groups import label_groups
+from incrowd.kernels.nsvdist import LINE, NONE, PAIR, RANK, START, STOP, TABLE, TREE, Index, Prices, build_tree, search
+from incrowd.losses import cell_loss
+from incrowd.privacy import Privacy, exact
+from incrowd.publish.mondrian import Mondrian
+from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.table import Table
+
+Loss = Literal["lm", "entropy", "monotone_entropy"]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+_LEAF_SIZE = 32
+_LARGEST_RANGES = 1024  # leaves up to which the cost of every range is kept
+_JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
+
+
+@dataclass(frozen=True, kw_only=True)
+class NSVDist(Publisher):
+    """Non-homogeneous generalization with sensitive value distributions.
+
+    Parameters
+    ----------
+    k
+        Number of originals behind each released row.
+    l
+        Diversity: no share in a distribution is above 1/l. Any real number, at least 1.
+    loss
+        What the search keeps small: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``.
+    presplit
+        Cut the table into parts of about this many rows first; ``None`` searches the whole table.
+    """
+
+    k: int
+    l: float = 1
+    loss: Loss = "lm"
+    presplit: int | None = None
+
+    name: ClassVar[str] = "nsvdist"
+    paper: ClassVar[str] = "Last et al. 2014"
+    promise: ClassVar[str] = "k, l (frequency), as distributions"
+    kind: ClassVar[str] = "non-homogeneous"
+    cost: ClassVar[str] = "about k n^1.5 M"
+    homogeneous: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self.privacy()
+        if self.loss not in get_args(Loss):
+            fact = f"loss is {self.loss!r}"
+            raise ParameterError(fact, f"use one of {', '.join(get_args(Loss))}")
+        if self.presplit is not None and (not isinstance(self.presplit, int) or self.presplit < 2 * self.k):
+            fact = f"presplit is {self.presplit!r}, and k is {self.k}"
+            raise ParameterError(fact, "use a whole number, at least 2 k")
+
+    def privacy(self) -> Privacy:
+        """Return the constraints that every row's distribution keeps."""
+        return Privacy.of(self.k, l=self.l)
+
+    @property
+    def cap(self) -> int:
+        """Largest number of members with the same sensitive value: floor(k / l), in exact arithmetic."""
+        return int(self.k / exact(self.l))
+
+    def _require_feasible(self, table: Table) -> None:
+        require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
+
+    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        rank = rng.permutation(table.n_rows)
+        parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(table, rng)
+        return choose(table, rank, self.k, self.cap, self.loss, parts, progress)
+
+    def _split(self, table: Table, rng: np.random.Generator) -> list[Int64]:
+        """Cut the table by Mondrian; neighbours that cannot find k members by themselves stay together."""
+        size = max(self.k, (self.presplit or 0) // 2)
+        choice = Mondrian(k=min(size, table.n_rows))._choose(table, rng, lambda *_: None)
+        order = np.argsort(choice.cell_of, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(choice.cell_of[order])) + 1)
+        assert table.sensitive is not None
+        parts: list[Int64] = []
+        waiting: list[Int64] = []
+        for group in groups:
+            waiting.append(group)
+            joined = np.concatenate(waiting)
+            counts = np.bincount(table.sensitive[joined])
+            if np.minimum(counts, self.cap).sum() >= self.k:
+                parts.append(joined)
+                waiting = []
+        if waiting:  # the whole table can, so there is a part to join
+            parts[-1] = np.concatenate([parts[-1], *waiting])
+        return parts
+
+
+def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> None:
+    """Refuse (k, l) for which no row can find k members: sum of min(count, floor(k / l)) below k."""
+    if counts.size == 0:
+        fact = "NSVDist publishes distributions of sensitive values, and the schema has no sensitive column"
+        raise SchemaError(fact, "name it with sensitive=..., or use a method that keeps rows as they are")
+    if np.minimum(counts, cap).sum() >= k:
+        return
+    reachable = min(k, n_rows)
+    caps = range(1, reachable + 1)
+    least = next(c for c in caps if np.minimum(counts, c).sum() >= reachable)
+    best = {"k": reachable, "l": np.floor(reachable / least * 1e4) / 1e4}
+    fact = f"No row can find k = {k} members of which at most floor(k / l) = {cap} share a sensitive value (l = {l:g})"
+    raise InfeasibleError(
+        fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']:g}", best=best
+    )
+
+
+def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress) -> Choice:
+    """Search every row's members within its part of the table."""
+    columns = _tables_first(table, loss)
+    prices = make_prices(table, columns, loss)
+    n, n_values = table.n_rows, len(table.sensitive_values)
+    cells_lo, cells_hi, cells_counts = [], [], []
+    cell_of = np.empty(n, np.int64)
+    n_cells, n_done = 0, 0
+    progress("searching", 0, n)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for part in parts:
+            index, rows = make_index(table, columns, part, rank, prices)
+            jobs, job_of = make_jobs(index, k, cap, n_values)
+            lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
+            counts = np.empty((len(jobs), n_values), np.int32)
+            none = np.empty((0, 0), np.int32)
+            for n_jobs in _in_slices(pool, jobs, (k, cap, prices, index, lo, hi, counts, none)):
+                progress("searching", n_done + len(part) * n_jobs // len(jobs), n)
+            cell_of[rows] = n_cells + job_of
+            cells_lo.append(lo)
+            cells_hi.append(hi)
+            cells_counts.append(counts)
+            n_cells += len(jobs)
+            n_done += len(part)
+    back = np.argsort(columns)
+    lo, hi = np.concatenate(cells_lo)[:, back], np.concatenate(cells_hi)[:, back]
+    return Choice(lo, hi, cell_of, np.concatenate(cells_counts))
+
+
+def _tables_first(table: Table, loss: Loss) -> Int64:
+    """Return the attributes in the order that the kernel wants: those without a look-up table last."""
+    return np.argsort([_priced_cells(hierarchy, loss)[0] == LINE for hierarchy in table.hierarchies], kind="stable")
+
+
+def _in_slices(pool: ThreadPoolExecutor, jobs: Int64, arguments: tuple[object, ...]) -> Iterator[int]:
+    """Run the search over slices of jobs in all threads; yield how many are done. Results do not depend on threads."""
+    starts = range(0, len(jobs), _JOBS_PER_SLICE)
+    pending: set[Future[None]] = set()
+    try:
+        for start in starts:
+            pending.add(pool.submit(search, jobs, start, min(start + _JOBS_PER_SLICE, len(jobs)), *arguments))  # type: ignore[arg-type]
+        total = len(pending)
+        while pending:
+            done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+            yield min(len(jobs), (total - len(pending)) * _JOBS_PER_SLICE)
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def make_jobs(index: Index, k: int, cap: int, n_values: int) -> tuple[Int64, Int64]:
+    """Return the seeds to search for, and the job of each row of the index.
+
+    Equal rows take each other first, at no loss. When together they are at most k, and none of their values exceeds the
+    cap, all of them end up with the same members: one search serves them.
+    """
+    n_distinct = len(index.first) - 1
+    own = np.zeros((n_distinct, n_values), np.int64)
+    np.add.at(own, (index.owner, index.sensitive), 1)
+    shared = (own.sum(axis=1) <= k) & (own.max(axis=1) <= cap)
+    is_job = ~shared[index.owner]
+    is_job[index.first[:-1][shared]] = True
+    return np.flatnonzero(is_job), np.cumsum(is_job) - 1
+
+
+def make_index(table: Table, columns: Int64, part: Int64, rank: Int64, prices: Prices) -> tuple[Index, Int64]:
+    """Return the searchable form of some rows, and the table's row of each row in it."""
+    codes = np.asfortranarray(table.codes[part][:, columns])
+    labels, n_distinct = label_groups(codes)
+    some_row = np.empty(n_distinct, np.int64)
+    some_row[labels] = np.arange(len(part))
+    distinct = np.ascontiguousarray(codes[some_row])
+    spread = np.empty(max(hierarchy.n_leaves for hierarchy in table.hierarchies) + 1, np.int32)
+    order, nodes, box = build_tree(distinct, _LEAF_SIZE, spread, prices)
+    place = np.empty(n_distinct, np.int64)
+    place[order] = np.arange(n_distinct)
+    by_owner = np.lexsort((rank[part], place[labels]))
+    rows = part[by_owner]
+    owner = place[labels][by_owner].astype(np.int32)
+    first = np.searchsorted(owner, np.arange(n_distinct + 1)).astype(np.int32)
+    ranks = rank[rows].astype(np.int32)
+    lowest = ranks[first[:-1]]
+    for node in range(len(nodes) - 1, -1, -1):
+        nodes[node, RANK] = lowest[nodes[node, START] : nodes[node, STOP]].min()
+    assert table.sensitive is not None
+    places = np.maximum(prices.shape[:, TABLE], 0)
+    in_tables = (distinct[order] + places).astype(np.uint32)
+    boxes = (box + np.repeat(places, 2)).astype(np.uint32)
+    return Index(in_tables, first, owner, table.sensitive[rows], ranks, nodes, boxes), rows
+
+
+def make_prices(table: Table, columns: Int64, loss: Loss) -> Prices:
+    """Return what every cell costs, as whole numbers whose sum over the attributes fits 31 bits."""
+    lower_name = "monotone_entropy" if loss == "entropy" else loss
+    domains = [(table.hierarchies[m], table.marginals[m]) for m in columns]
+    most = [1.0 if loss == "lm" else np.log2(max(2, hierarchy.n_leaves)) for hierarchy, _ in domains]
+    n_leaves = sum(hierarchy.n_leaves for hierarchy, _ in domains)
+    scale = (2**31 - 1 - 2 * n_leaves) / sum(most)
+    shape, exacts, lowers, ends = [], [], [], []
+    n_costs, n_table = 0, 0
+    for hierarchy, marginal in domains:
+        kind, lo, hi = _priced_cells(hierarchy, loss)
+        if kind != TREE and loss == "lm":
+            line = _line(hierarchy, scale)
+            costs = lower = line if kind == LINE else line[hi] - line[lo]
+        else:
+            costs = _whole_numbers(cell_loss(loss, hierarchy, marginal, lo, hi), scale)
+            lower = _whole_numbers(cell_loss(lower_name, hierarchy, marginal, lo, hi), scale)
+        shape.append([kind, hierarchy.n_leaves, hierarchy.has_missing, n_costs, NONE if kind == LINE else n_table])
+        n_costs += len(costs)
+        n_table += 0 if kind == LINE else hierarchy.n_leaves
+        exacts.append(costs)
+        lowers.append(lower)
+        ends.append(np.stack([lo, hi]))
+    return Prices(
+        np.array(shape, np.int64),
+        np.concatenate(exacts),
+        np.concatenate(lowers),
+        np.ascontiguousarray(np.concatenate(ends, axis=1).astype(np.int32)),
+        sum(row[0] != LINE for row in shape),
+        n_table,
+        loss != "entropy",
+    )
+
+
+def _priced_cells(hierarchy: Hierarchy, loss: Loss) -> tuple[int, Int32, Int32]:
+    """Return how an attribute's costs are kept, and the cells that they are of."""
+    n = hierarchy.n_leaves
+    lo, hi = hierarchy.levels()
+    if len(lo):
+        return TREE, lo.ravel(), hi.ravel()
+    if n <= _LARGEST_RANGES:
+        first, last = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
+        last = np.maximum(first, last)  # cells with ends the wrong way round are never asked for
+        first, last = hierarchy.closure(first, last)
+        return PAIR, first, last
+    if loss != "lm":
+        fact = f"Ranges over {n} values are too many for the loss {loss!r}"
+        raise IncompatibleError(fact, "use loss='lm', or give that column bins or a balanced tree")
+    leaves = np.arange(n, dtype=np.int32)
+    return LINE, leaves, leaves
+
+
+def _whole_numbers(losses: npt.NDArray[np.float64], scale: float) -> Int32:
+    """Round, but never a loss to nothing: only equal rows may cost nothing together."""
+    return np.where(losses > 0, np.maximum(1, np.rint(losses * scale)), 0).astype(np.int32)
+
+
+def _line(hierarchy: Hierarchy, scale: float) -> Int32:
+    """Positions as increasing whole numbers."""
+    extent = max(hierarchy.pos[-1] - hierarchy.pos[0], 1e-300)
+    steps = np.maximum(1, np.diff(np.rint((hierarchy.pos - hierarchy.pos[0]) / extent * scale)))
+    return np.concatenate([[0], np.cumsum(steps)]).astype(np.int32)

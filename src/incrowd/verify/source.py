@@ -1,0 +1,60 @@
+"""The original from a file or a database, read as text where the manifest's types and tokens decide what text means."""
+
+from __future__ import annotations
+
+import io as memory
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incrowd import io
+from incrowd.errors import InputError
+from incrowd.verify.domain import is_text
+from incrowd.verify.files import file_bytes, read_manifest
+
+
+def read_original(
+    folder: Path, source: str | Path, *, query: str | None, progress: Callable[[str, int, int], None] | None
+) -> pl.DataFrame:
+    """Read the table that a release was made from.
+
+    Missing tokens mean something in quasi-identifiers and the sensitive column only, so they are not left to the
+    reader, which would apply them to every column.
+    """
+    coded, untouched, tokens = reading_hints(folder)
+    types = dict.fromkeys([*coded, *untouched], "str")
+    try:
+        frame = io.read(source, query=query, types=types, progress=progress)
+    except InputError:
+        # either the table lacks a column, and the check of the original says so, or this fails as well
+        frame = io.read(source, query=query, progress=progress)
+    present = [name for name in coded if name in frame.columns and frame[name].dtype == pl.String]
+    if not tokens or not present:
+        return frame
+    told = pl.col(present).str.strip_chars(" ").is_in(tokens).fill_null(value=False)
+    return frame.with_columns(pl.when(~told).then(pl.col(present)).name.keep())
+
+
+def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """Return the coded columns, the untouched ones that hold text, and the missing tokens, as far as they are told."""
+    manifest = read_manifest(file_bytes(folder / "manifest.json"), [])
+    if not isinstance(manifest, dict):
+        return [], [], []  # the manifest is not what it should be: its own check says so
+    coded = [_get(entry, "name") for entry in [*_list(manifest.get("quasi")), manifest.get("sensitive")]]
+    try:
+        schema = pl.read_parquet_schema(memory.BytesIO(file_bytes(folder / "release.parquet") or b""))
+    except (OSError, pl.exceptions.PolarsError):
+        schema = {}
+    untouched = [name for name in _list(manifest.get("other")) if is_text(name) and schema.get(name) == pl.String]
+    tokens = _list(_get(manifest.get("missing"), "tokens"))
+    return list(filter(is_text, coded)), untouched, list(filter(is_text, tokens))
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _get(value: object, key: str) -> Any:  # noqa: ANN401 - plain data
+    return value.get(key) if isinstance(value, dict) else None

@@ -1,0 +1,185 @@
+"""The fast NSVDist takes the same members as the paper's algorithm, in the same order."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import incrowd as ic
+import naive_nsvdist
+from incrowd.kernels.nsvdist import search
+from incrowd.publish import nsvdist
+from incrowd.table import Table
+from strategies import tables
+
+LOSSES = st.sampled_from(["lm", "entropy", "monotone_entropy"])
+
+
+def fast_members(table, rank, k, cap, loss):
+    """Members of every row by the kernel, as rows of the table."""
+    columns = nsvdist._tables_first(table, loss)
+    prices = nsvdist.make_prices(table, columns, loss)
+    index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, prices)
+    jobs = np.arange(table.n_rows)
+    lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
+    counts = np.empty((len(jobs), len(table.sensitive_values)), np.int32)
+    members = np.empty((len(jobs), k), np.int32)
+    search(jobs, 0, len(jobs), k, cap, prices, index, lo, hi, counts, members)
+    return {int(rows[job]): [int(rows[i]) for i in members[job]] for job in jobs}
+
+
+def prepared(drawn, k, l, seed):
+    table = Table.encode(drawn.frame, drawn.schema)
+    cap = int(Fraction(k) / Fraction(str(l)))
+    assume(np.minimum(table.sensitive_counts, cap).sum() >= k)
+    rank = np.random.default_rng(seed).permutation(table.n_rows)
+    codes = [tuple(int(x) for x in row) for row in table.codes]
+    return table, cap, rank, codes, [int(v) for v in table.sensitive]
+
+
+@given(
+    tables(max_rows=18), st.integers(1, 6), st.sampled_from([1, 1.2, 1.5, 2, 3]), LOSSES, st.integers(0, 99),
+    st.sampled_from([1, 2, 32]), st.sampled_from([1, 1024]),
+)  # fmt: skip
+def test_members_equal_those_of_the_paper(drawn, k, l, loss, seed, leaf_size, ranges):
+    table, cap, rank, codes, sensitive = prepared(drawn, k, l, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nsvdist, "_LEAF_SIZE", leaf_size)
+        if loss == "lm":  # without tables of all ranges
+            patch.setattr(nsvdist, "_LARGEST_RANGES", ranges)
+        found = fast_members(table, rank, k, cap, loss)
+    price = naive_nsvdist.price_of(table.hierarchies, table.marginals, loss)
+    for n in range(table.n_rows):
+        wanted = naive_nsvdist.members_of(n, codes, sensitive, table.hierarchies, k, cap, rank, price)
+        assert found[n] == wanted
+
+
+@given(tables(max_rows=25), st.integers(1, 6), st.sampled_from([1, 1.5, 2]), LOSSES, st.integers(0, 99))
+def test_shared_searches_give_every_row_its_own_members(drawn, k, l, loss, seed):
+    """Closures and counts of the release are those of each row's members, whether or not rows share a search."""
+    table, cap, _, _, _ = prepared(drawn, k, l, seed)
+    release = ic.NSVDist(k=k, l=l, loss=loss).publish(drawn.frame, drawn.schema, seed=seed)
+    rank = np.random.default_rng(seed).permutation(table.n_rows)
+    members = fast_members(table, rank, k, cap, loss)
+    for i, row in enumerate(release.private.rows):
+        inside = members[int(row)]
+        assert np.array_equal(
+            release.cell_counts[release.cell_of[i]],
+            np.bincount(table.sensitive[inside], minlength=3)[: len(table.sensitive_values)],
+        )
+        for m, hierarchy in enumerate(table.hierarchies):
+            codes = table.codes[inside, m]
+            lo, hi = hierarchy.closure(codes.min(keepdims=True), codes.max(keepdims=True))
+            assert (release.lo[i, m], release.hi[i, m]) == (lo[0], hi[0])
+
+
+@given(
+    tables(min_rows=4, max_rows=8, missing=False), st.integers(2, 4), st.sampled_from([1, 1.5, 2]), st.integers(0, 9)
+)
+def test_approximation_guarantee_of_appendix_a(drawn, k, l, seed):
+    """With LM, the loss of each row is at most k - 1 times the smallest possible."""
+    table, cap, rank, codes, sensitive = prepared(drawn, k, l, seed)
+    price = naive_nsvdist.price_of(table.hierarchies, table.marginals, "lm")
+    found = fast_members(table, rank, k, cap, "lm")
+    for n in range(table.n_rows):
+        greedy = naive_nsvdist.loss_of(found[n], codes, table.hierarchies, price)
+        best = naive_nsvdist.best_loss(n, codes, sensitive, table.hierarchies, k, cap, price)
+        assert greedy <= (k - 1) * best + k * table.n_quasi  # prices are rounded
+
+
+def test_table_1_of_the_paper():
+    """k = l = 2 on Table 1(a): each row generalizes two originals, no share is above 1/2."""
+    people = pl.DataFrame(
+        {
+            "age": [30, 21, 21, 55, 47],
+            "zip": ["10055", "10055", "10023", "10165", "10224"],
+            "disease": ["Measles", "Flu", "Angina", "Flu", "Diabetes"],
+        }
+    )
+    schema = ic.Schema(quasi={"age": ic.Intervals(), "zip": ic.prefixes()}, sensitive="disease")
+    release = ic.NSVDist(k=2, l=2).publish(people, schema, seed=0)
+    verdict = release.verify(people)
+    assert verdict.ok
+    assert (verdict.levels["k"], verdict.levels["l_frequency"]) == (2, 2)
+    back = np.argsort(release.private.rows)
+    assert release.frame["age"][back].to_list() == ["21-30", "21-30", "21", "47-55", "47-55"]
+    assert release.frame["zip"][back].to_list() == ["10055", "10055", "100**", "10***", "10***"]
+
+
+@given(tables(min_rows=6, max_rows=40), st.integers(1, 4), st.sampled_from([1, 1.3]), st.integers(0, 9))
+def test_parts_keep_the_promise(drawn, k, l, seed):
+    prepared(drawn, k, l, seed)
+    release = ic.NSVDist(k=k, l=l, presplit=2 * k).publish(drawn.frame, drawn.schema, seed=seed)
+    assert release.verify(drawn.frame).ok
+
+
+def test_threads_do_not_matter(monkeypatch):
+    frame = pl.DataFrame({"a": [i * 37 % 101 for i in range(300)], "s": ["x", "y", "z"] * 100})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    first = ic.NSVDist(k=5, l=2).publish(frame, schema, seed=3).frame
+    monkeypatch.setattr(nsvdist, "_JOBS_PER_SLICE", 7)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    assert ic.NSVDist(k=5, l=2).publish(frame, schema, seed=3).frame.equals(first)
+
+
+@pytest.mark.parametrize(
+    ("k", "l", "feasible"),
+    [
+        (9, 1.6, True),  # floor(9 / 1.6) = 5, and 5 + 3 + 1 = 9
+        (9, 2, False),  # floor(9 / 2) = 4, and 4 + 3 + 1 = 8
+        (2, 2, True),  # more diverse than the table, whose largest share is 6 / 10
+        (10, 1.7, False),
+        (11, 1, False),
+        (4, 4, False),
+    ],
+)
+def test_feasible_or_the_closest_setting_is(k, l, feasible):
+    frame = pl.DataFrame({"a": list(range(10)), "s": ["x"] * 6 + ["y"] * 3 + ["z"]})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    if feasible:
+        assert ic.NSVDist(k=k, l=l).publish(frame, schema).verify(frame).ok
+        return
+    with pytest.raises(ic.InfeasibleError) as refused:
+        ic.NSVDist(k=k, l=l).publish(frame, schema)
+    assert ic.NSVDist(**{"k": k, **refused.value.best}).publish(frame, schema).verify(frame).ok
+
+
+def test_progress_and_stopping():
+    frame = pl.DataFrame({"a": list(range(2000)), "s": ["x", "y"] * 1000})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    seen = []
+
+    def stop(stage, done, total):
+        seen.append((stage, done, total))
+        if stage == "searching" and done > 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ic.NSVDist(k=3).publish(frame, schema, progress=stop)
+    assert seen[-1][0] == "searching"
+    assert 0 < seen[-1][1] <= 2000
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fact"),
+    [
+        ({"k": 2, "loss": "price"}, "loss is 'price'"),
+        ({"k": 5, "presplit": 9}, "presplit is 9"),
+        ({"k": 2, "l": 0.5}, "l is 0.5"),
+    ],
+)
+def test_wrong_parameters(parameters, fact):
+    with pytest.raises(ic.ParameterError, match=fact):
+        ic.NSVDist(**parameters)
+
+
+def test_what_it_cannot_do():
+    frame = pl.DataFrame({"a": [float(i) for i in range(1100)], "s": ["x", "y"] * 550})
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
+    with pytest.raises(ic.IncompatibleError, match="1100 values"):
+        ic.NSVDist(k=2, loss="entropy").publish(frame, schema)
+    with pytest.raises(ic.SchemaError, match="no sensitive column"):
+        ic.NSVDist(k=2).publish(frame.select("a"), ic.Schema(quasi={"a": ic.Intervals()}))
