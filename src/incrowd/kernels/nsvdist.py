@@ -75,7 +75,10 @@ class State(NamedTuple):
     cell
         [quasi x 4]: seed's leaf, first and last leaf of the closure, its height in a tree.
     lower, exact
-        Per leaf of every domain that has a table: cost of the closure with the leaf added.
+        Per leaf of every domain that has a table: cost of the closure with the leaf added. In a tree, `lower` is that
+        of the seed with the leaf, and the cost is the larger of it and what is paid.
+    paid
+        Lower cost of each attribute's closure.
     places
         The seed's codes.
     """
@@ -83,6 +86,7 @@ class State(NamedTuple):
     cell: Int64
     lower: Int32
     exact: Int32
+    paid: Int32
     places: UInt32
 
 
@@ -123,11 +127,12 @@ def _fill_tree(prices: Prices, costs: Int32, cell: Int64, m: int, table: Int32) 
     table[begin + lo] = costs[at]
     while lo > 0 or hi < n - 1:
         at += n
-        for x in range(prices.ends[0, at], lo):
-            table[begin + x] = costs[at]
-        for x in range(hi + 1, prices.ends[1, at] + 1):
-            table[begin + x] = costs[at]
-        lo, hi = prices.ends[0, at], prices.ends[1, at]
+        cost, first, last = costs[at], prices.ends[0, at], prices.ends[1, at]
+        for x in range(begin + first, begin + lo):
+            table[x] = cost
+        for x in range(begin + hi + 1, begin + last + 1):
+            table[x] = cost
+        lo, hi = first, last
 
 
 @kernel
@@ -147,14 +152,16 @@ def _take(prices: Prices, index: Index, state: State, distinct: int) -> bool:
                 at += n
                 cell[m, 3] += 1
             cell[m, 1], cell[m, 2] = prices.ends[0, at], prices.ends[1, at]
-            # outside the closure nothing has changed: the leaf's ancestors are the same
-            for inside in range(prices.shape[m, TABLE] + cell[m, 1], prices.shape[m, TABLE] + cell[m, 2] + 1):
-                state.lower[inside] = prices.lower[at]
-                state.exact[inside] = prices.exact[at]
+            state.paid[m] = prices.lower[at]
+            if not prices.monotone:  # outside the closure nothing has changed: the leaf's ancestors are the same
+                cost = prices.exact[at]
+                for inside in range(prices.shape[m, TABLE] + cell[m, 1], prices.shape[m, TABLE] + cell[m, 2] + 1):
+                    state.exact[inside] = cost
             continue
         cell[m, 1], cell[m, 2] = min(cell[m, 1], x), max(cell[m, 2], x)
         if prices.shape[m, HAS_MISSING] and cell[m, 1] == 0:
             cell[m, 2] = n - 1
+        state.paid[m] = _cost(prices, prices.lower, m, cell[m, 1], cell[m, 2])
         if prices.shape[m, KIND] == PAIR:
             _fill_range(prices, prices.lower, cell, m, state.lower)
             if not prices.monotone:
@@ -163,20 +170,20 @@ def _take(prices: Prices, index: Index, state: State, distinct: int) -> bool:
 
 
 @inlined
-def _row_cost(table: Int32, codes: UInt32, row: int, n_tables: int) -> int:
-    """Return the loss of the closure with a distinct row added, over the attributes with tables."""
+def _row_cost(table: Int32, paid: Int32, codes: UInt32, row: int, begin: int, end: int) -> int:
+    """Return the loss of the closure with a distinct row added, over some attributes with tables."""
     total = 0
-    for m in range(n_tables):
-        total += table[codes[row, m]]
+    for m in range(begin, end):
+        total += max(table[codes[row, m]], paid[m])
     return total
 
 
 @inlined
-def _node_cost(table: Int32, places: UInt32, box: UInt32, node: int, n_tables: int) -> int:
+def _node_cost(table: Int32, paid: Int32, places: UInt32, box: UInt32, node: int, n_tables: int) -> int:
     """Return a lower bound for all rows of a node: per attribute, of its leaf that is nearest to the seed's."""
     total = 0
     for m in range(n_tables):
-        total += table[min(max(places[m], box[node, 2 * m]), box[node, 2 * m + 1])]
+        total += max(table[min(max(places[m], box[node, 2 * m]), box[node, 2 * m + 1])], paid[m])
     return total
 
 
@@ -240,6 +247,7 @@ def _begin(prices: Prices, index: Index, state: State, seed: int) -> None:
         x = index.codes[distinct, m] - max(0, prices.shape[m, TABLE])
         state.cell[m, 0] = state.cell[m, 1] = state.cell[m, 2] = x
         state.cell[m, 3] = 0
+        state.paid[m] = _cost(prices, prices.lower, m, int(x), int(x))
         if prices.shape[m, KIND] == TREE:
             _fill_tree(prices, prices.lower, state.cell, m, state.lower)
             if not prices.monotone:
@@ -358,7 +366,8 @@ def search(
     lower = np.zeros(prices.n_table, np.int32)
     exact = lower if prices.monotone else np.zeros(prices.n_table, np.int32)
     cell, places = np.zeros((n_quasi, 4), np.int64), np.zeros(n_quasi, np.uint32)
-    state = State(cell, lower, exact, places)
+    paid, nothing = np.zeros(n_quasi, np.int32), np.zeros(n_quasi, np.int32)
+    state = State(cell, lower, exact, paid, places)
     for job in range(begin, end):
         seed, taken = jobs[job], counts[job]
         for v in range(len(taken)):
@@ -376,7 +385,7 @@ def search(
                 item = items[0]
                 node = item if item >= 0 else -1 - item
                 if versions[0] != version:  # what was found in a leaf stays a bound, and looking again can wait
-                    cost = _node_cost(lower, places, box, node, n_tables)
+                    cost = _node_cost(lower, paid, places, box, node, n_tables)
                     if n_tables < n_quasi:
                         cost += _rest_of_node(prices, cell, box, node)
                     key = (max(keys[0] >> 32, cost) << 32) | nodes[node, RANK]
@@ -385,7 +394,7 @@ def search(
                 left = nodes[node, LEFT]
                 if left != NONE:
                     for part in range(left, left + 2):
-                        cost = _node_cost(lower, places, box, part, n_tables)
+                        cost = _node_cost(lower, paid, places, box, part, n_tables)
                         if n_tables < n_quasi:
                             cost += _rest_of_node(prices, cell, box, part)
                         key = (cost << 32) | nodes[part, RANK]
@@ -396,20 +405,27 @@ def search(
                     continue
                 is_fresh_leaf = item < 0
                 if not is_fresh_leaf or not prices.monotone:
-                    table = exact if is_fresh_leaf else lower
+                    table, floor = (exact, nothing) if is_fresh_leaf else (lower, paid)
                     key = NONE
+                    # What the second half of the attributes costs at least: many rows are out after the first half.
+                    half, at_least = n_tables // 2, 0
+                    for m in range(half, n_tables):
+                        at_least += paid[m]
                     for distinct in range(nodes[node, START], nodes[node, STOP]):
+                        cost = _row_cost(table, floor, codes, distinct, 0, half)
+                        if key != NONE and cost + at_least > key >> 32:
+                            continue
+                        cost += _row_cost(table, floor, codes, distinct, half, n_tables)
+                        if n_tables < n_quasi:
+                            cost += _rest_of_row(prices, cell, codes, distinct)
+                        if key != NONE and cost > key >> 32:
+                            continue
                         row = after[distinct] if marked[distinct] == seed else first[distinct]
                         last = first[distinct + 1]
                         while row < last and (row == seed or taken[sensitive[row]] >= cap):
                             row += 1
-                        if row == last:
-                            continue
-                        cost = _row_cost(table, codes, distinct, n_tables)
-                        if n_tables < n_quasi:
-                            cost += _rest_of_row(prices, cell, codes, distinct)
-                        found = (cost << 32) | rank[row]
-                        if key == NONE or found < key:
+                        found = (cost << 32) | rank[row] if row < last else key
+                        if row < last and (key == NONE or found < key):
                             key = found
                             best_of[node] = row
                     if not is_fresh_leaf and key != NONE:
