@@ -14,6 +14,7 @@ from incrowd.cli.show import Screen
 from incrowd.datasets import adult, adult_schema
 from incrowd.errors import ParameterError
 from incrowd.publish import Mondrian, NSVDist
+from incrowd.release import Release
 from incrowd.verify import verify
 
 _MARKER = "made-by-incrowd-demo"
