@@ -16,7 +16,7 @@ from incrowd.kernels.jit import inlined, kernel
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-UInt32 = npt.NDArray[np.uint32]
+Unsigned = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 TREE, PAIR, LINE = range(3)
 KIND, N_LEAVES, HAS_MISSING, COST, TABLE = range(5)
@@ -58,13 +58,13 @@ class Index(NamedTuple):
         Per node: first and last distinct row, first child, lowest rank; and the codes that it spans, [nodes x 2 quasi].
     """
 
-    codes: UInt32
+    codes: Unsigned
     first: Int32
     owner: Int32
     sensitive: Int32
     rank: Int32
     nodes: Int32
-    box: UInt32
+    box: Unsigned
 
 
 class State(NamedTuple):
@@ -87,7 +87,7 @@ class State(NamedTuple):
     lower: Int32
     exact: Int32
     paid: Int32
-    places: UInt32
+    places: Unsigned
 
 
 @kernel
@@ -170,7 +170,7 @@ def _take(prices: Prices, index: Index, state: State, distinct: int) -> bool:
 
 
 @inlined
-def _row_cost(table: Int32, paid: Int32, codes: UInt32, row: int, begin: int, end: int) -> int:
+def _row_cost(table: Int32, paid: Int32, codes: Unsigned, row: int, begin: int, end: int) -> int:
     """Return the loss of the closure with a distinct row added, over some attributes with tables."""
     total = 0
     for m in range(begin, end):
@@ -179,7 +179,7 @@ def _row_cost(table: Int32, paid: Int32, codes: UInt32, row: int, begin: int, en
 
 
 @inlined
-def _node_cost(table: Int32, paid: Int32, places: UInt32, box: UInt32, node: int, n_tables: int) -> int:
+def _node_cost(table: Int32, paid: Int32, places: Unsigned, box: Unsigned, node: int, n_tables: int) -> int:
     """Return a lower bound for all rows of a node: per attribute, of its leaf that is nearest to the seed's."""
     total = 0
     for m in range(n_tables):
@@ -188,7 +188,7 @@ def _node_cost(table: Int32, paid: Int32, places: UInt32, box: UInt32, node: int
 
 
 @kernel
-def _rest_of_row(prices: Prices, cell: Int64, codes: UInt32, row: int) -> int:
+def _rest_of_row(prices: Prices, cell: Int64, codes: Unsigned, row: int) -> int:
     """Return what the attributes without tables add to the loss of a row."""
     total = 0
     for m in range(prices.n_tables, len(cell)):
@@ -198,7 +198,7 @@ def _rest_of_row(prices: Prices, cell: Int64, codes: UInt32, row: int) -> int:
 
 
 @kernel
-def _rest_of_node(prices: Prices, cell: Int64, box: UInt32, node: int) -> int:
+def _rest_of_node(prices: Prices, cell: Int64, box: Unsigned, node: int) -> int:
     """Return what the attributes without tables add to the bound of a node."""
     total = 0
     for m in range(prices.n_tables, len(cell)):
@@ -259,8 +259,8 @@ def _begin(prices: Prices, index: Index, state: State, seed: int) -> None:
 
 
 @kernel
-def build_tree(codes: Int32, leaf_size: int, spread: Int32, prices: Prices) -> tuple[Int64, Int32, Int32]:
-    """Hang distinct rows into a tree of boxes, halving the attribute in which a box costs most.
+def build_tree(codes: Int32, leaf_size: int, spread: Int64, prices: Prices) -> tuple[Int64, Int32, Int32]:
+    """Hang distinct rows into a tree of boxes, cut where the two parts are dear to join and alike in size.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def build_tree(codes: Int32, leaf_size: int, spread: Int32, prices: Prices) -> t
     """
     n_rows, n_quasi = codes.shape
     order, moved = np.arange(n_rows), np.empty(n_rows, np.int64)
-    most = 4 * (n_rows // leaf_size) + 8
+    most = 2 * n_rows + 1  # both parts of a node have rows
     nodes, box = np.zeros((most, 4), np.int32), np.zeros((most, 2 * n_quasi), np.int32)
     stack = np.zeros(most, np.int64)
     nodes[0, STOP] = n_rows
@@ -286,20 +286,19 @@ def build_tree(codes: Int32, leaf_size: int, spread: Int32, prices: Prices) -> t
         node = stack[n_stack]
         start, stop = nodes[node, START], nodes[node, STOP]
         nodes[node, LEFT] = NONE
-        widest, widest_cost = 0, -1
+        best, cut, along = 0.0, 0, 0
         for m in range(n_quasi):
             lo, hi = codes[order[start], m], codes[order[start], m]
             for i in range(start + 1, stop):
                 lo, hi = min(lo, codes[order[i], m]), max(hi, codes[order[i], m])
             box[node, 2 * m], box[node, 2 * m + 1] = lo, hi
-            cost = _cost(prices, prices.lower, m, lo, hi)
-            if lo < hi and cost > widest_cost:
-                widest, widest_cost = m, cost
-        if stop - start <= leaf_size or widest_cost < 0:
+            if lo < hi and stop - start > leaf_size:
+                worth, code = _best_cut(codes, order, spread, start, stop, m, lo, hi, prices)
+                if worth > best:
+                    best, cut, along = worth, code, m
+        if best == 0.0:
             continue
-        n_left = _halve(
-            codes, order, moved, spread, start, stop, widest, box[node, 2 * widest], box[node, 2 * widest + 1]
-        )
+        n_left = _part(codes, order, moved, start, stop, along, cut)
         nodes[node, LEFT] = n_nodes
         nodes[n_nodes, START], nodes[n_nodes, STOP] = start, start + n_left
         nodes[n_nodes + 1, START], nodes[n_nodes + 1, STOP] = start + n_left, stop
@@ -310,22 +309,38 @@ def build_tree(codes: Int32, leaf_size: int, spread: Int32, prices: Prices) -> t
 
 
 @kernel
-def _halve(
-    codes: Int32, order: Int64, moved: Int64, spread: Int32, start: int, stop: int, m: int, lo: int, hi: int
-) -> int:
-    """Bring the rows of the lower codes to the front, about half of them; return how many they are."""
+def _best_cut(
+    codes: Int32, order: Int64, spread: Int64, start: int, stop: int, m: int, lo: int, hi: int, prices: Prices
+) -> tuple[float, int]:
+    """Return the worth of the best cut of an attribute, and the last code below it.
+
+    A cut is worth what it costs to join its nearest codes, times the rows of the smaller part: the bound that it lends
+    to the part that a search is not in, times how much can be left aside by it.
+    """
     for offset in range(hi - lo + 1):
         spread[offset] = 0
     for i in range(start, stop):
         spread[codes[order[i], m] - lo] += 1
-    half, below, best, cut = (stop - start) // 2, 0, stop - start, 0
-    for offset in range(hi - lo):
+    best, cut, below, previous = 0.0, 0, 0, NONE
+    for offset in range(hi - lo + 1):
+        if spread[offset] == 0:
+            continue
+        if previous != NONE:
+            gap = _cost(prices, prices.lower, m, previous + lo, offset + lo)
+            worth = float(gap) * min(below, stop - start - below)
+            if worth > best:
+                best, cut = worth, previous + lo
         below += spread[offset]
-        if below > 0 and abs(below - half) < best:
-            best, cut = abs(below - half), offset
+        previous = offset
+    return best, cut
+
+
+@kernel
+def _part(codes: Int32, order: Int64, moved: Int64, start: int, stop: int, m: int, cut: int) -> int:
+    """Bring the rows of codes up to the cut to the front; return how many they are."""
     n_left, n_right = 0, 0
     for i in range(start, stop):
-        if codes[order[i], m] - lo <= cut:
+        if codes[order[i], m] <= cut:
             order[start + n_left] = order[i]
             n_left += 1
         else:
@@ -334,6 +349,43 @@ def _halve(
     for i in range(n_right):
         order[start + n_left + i] = moved[i]
     return n_left
+
+
+@inlined
+def _rest_at_least(paid: Int32, n_tables: int) -> int:
+    """Return what the second half of the attributes with tables costs at least, whatever row is added."""
+    total = 0
+    for m in range(n_tables // 2, n_tables):
+        total += paid[m]
+    return total
+
+
+@inlined
+def _scan(
+    table: Int32, floor: Int32, rest: int, index: Index, marks: Int32, taken: Int32, leaf: int, seed: int, cap: int,
+    n_tables: int, n_quasi: int, prices: Prices, cell: Int64,
+) -> tuple[int, int]:  # fmt: skip
+    """Look at the rows of a leaf of the tree; return the key of the best that may be taken and that row, or `NONE`."""
+    codes, first, sensitive, rank = index.codes, index.first, index.sensitive, index.rank
+    key, best, half = NONE, NONE, n_tables // 2
+    for distinct in range(index.nodes[leaf, START], index.nodes[leaf, STOP]):
+        cost = _row_cost(table, floor, codes, distinct, 0, half)
+        if key != NONE and cost + rest > key >> 32:
+            continue
+        cost += _row_cost(table, floor, codes, distinct, half, n_tables)
+        if n_tables < n_quasi:
+            cost += _rest_of_row(prices, cell, codes, distinct)
+        if key != NONE and cost > key >> 32:
+            continue
+        row = marks[1, distinct] if marks[0, distinct] == seed else first[distinct]
+        last = first[distinct + 1]
+        while row < last and (row == seed or taken[sensitive[row]] >= cap):
+            row += 1
+        if row < last:
+            found = (cost << 32) | rank[row]
+            if key == NONE or found < key:
+                key, best = found, row
+    return key, best
 
 
 @kernel
@@ -354,18 +406,16 @@ def search(
     members
         Per job the members in the order in which they were taken, as rows of the index; empty when nobody asks.
     """
-    codes, first, owner, sensitive, rank = index.codes, index.first, index.owner, index.sensitive, index.rank
-    nodes, box, n_tables = index.nodes, index.box, prices.n_tables
-    n_distinct, n_quasi = codes.shape
+    owner, sensitive, nodes, box, n_tables = index.owner, index.sensitive, index.nodes, index.box, prices.n_tables
+    n_distinct, n_quasi = index.codes.shape
     room = len(nodes) + 2
     keys, items, versions = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
     tried, n_tried = np.empty(room, np.int32), 0
-    # Per distinct row, the seed that its next row holds for; per leaf of the tree, its best row.
-    marked, after = np.full(n_distinct, NONE, np.int32), np.empty(n_distinct, np.int32)
-    best_of = np.empty(room, np.int32)
+    # Per distinct row, the seed that its next row holds for, and that row; per leaf of the tree, its best row.
+    marks, best_of = np.full((2, n_distinct), NONE, np.int32), np.empty(room, np.int32)
     lower = np.zeros(prices.n_table, np.int32)
     exact = lower if prices.monotone else np.zeros(prices.n_table, np.int32)
-    cell, places = np.zeros((n_quasi, 4), np.int64), np.zeros(n_quasi, np.uint32)
+    cell, places = np.zeros((n_quasi, 4), np.int64), np.zeros(n_quasi, index.codes.dtype)
     paid, nothing = np.zeros(n_quasi, np.int32), np.zeros(n_quasi, np.int32)
     state = State(cell, lower, exact, paid, places)
     for job in range(begin, end):
@@ -403,41 +453,30 @@ def search(
                         else:
                             n = _push(keys, items, versions, n, key, part, version)
                     continue
-                is_fresh_leaf = item < 0
-                if not is_fresh_leaf or not prices.monotone:
-                    table, floor = (exact, nothing) if is_fresh_leaf else (lower, paid)
-                    key = NONE
-                    # What the second half of the attributes costs at least: many rows are out after the first half.
-                    half, at_least = n_tables // 2, 0
-                    for m in range(half, n_tables):
-                        at_least += paid[m]
-                    for distinct in range(nodes[node, START], nodes[node, STOP]):
-                        cost = _row_cost(table, floor, codes, distinct, 0, half)
-                        if key != NONE and cost + at_least > key >> 32:
-                            continue
-                        cost += _row_cost(table, floor, codes, distinct, half, n_tables)
-                        if n_tables < n_quasi:
-                            cost += _rest_of_row(prices, cell, codes, distinct)
-                        if key != NONE and cost > key >> 32:
-                            continue
-                        row = after[distinct] if marked[distinct] == seed else first[distinct]
-                        last = first[distinct + 1]
-                        while row < last and (row == seed or taken[sensitive[row]] >= cap):
-                            row += 1
-                        found = (cost << 32) | rank[row] if row < last else key
-                        if row < last and (key == NONE or found < key):
-                            key = found
-                            best_of[node] = row
-                    if not is_fresh_leaf and key != NONE:
+                if item >= 0:
+                    rest = _rest_at_least(paid, n_tables)
+                    key, row = _scan(
+                        lower, paid, rest, index, marks, taken, node, seed, cap, n_tables, n_quasi, prices, cell
+                    )
+                    best_of[node] = row
+                    if key == NONE:
+                        n -= 1
+                        _replace(keys, items, versions, n, keys[n], items[n], versions[n])
+                    else:
                         _replace(keys, items, versions, n, key, -1 - node, version)
-                        continue
+                    continue
+                if not prices.monotone:
+                    rest = _rest_at_least(paid, n_tables)
+                    key, row = _scan(
+                        exact, nothing, rest, index, marks, taken, node, seed, cap, n_tables, n_quasi, prices, cell
+                    )
                     n -= 1
                     _replace(keys, items, versions, n, keys[n], items[n], versions[n])
-                    if is_fresh_leaf:
+                    if key != NONE:
                         tried[n_tried] = node
                         n_tried += 1
                         if best_key == NONE or key < best_key:
-                            best_key, best_row = key, best_of[node]
+                            best_key, best_row = key, row
                     continue
                 best_row = best_of[node]
                 if taken[sensitive[best_row]] >= cap:  # its value has filled up since
@@ -448,7 +487,7 @@ def search(
                 members[job, size] = best_row
             size += 1
             distinct = owner[best_row]
-            marked[distinct], after[distinct] = seed, best_row + 1
+            marks[0, distinct], marks[1, distinct] = seed, best_row + 1
             version += _take(prices, index, state, distinct)
             best_key = NONE
             if prices.monotone:
