@@ -47,7 +47,7 @@ def publish(monkeypatch, capsys, *extra, data="data.csv", k=2):
     return run(monkeypatch, capsys, "publish", data, "-s", "schema.toml", "-o", "out", "-k", str(k), *extra)
 
 
-def refused(home, monkeypatch, capsys, code, *words, before=None, **options):
+def assert_refused(home, monkeypatch, capsys, code, *words, before=None, **options):
     before = set(home.rglob("*")) if before is None else before
     got, out, err = publish(monkeypatch, capsys, **options)
     assert (got, out) == (code, "")
@@ -97,16 +97,16 @@ BAD_DATA = {
 def test_bad_data_is_refused(home, monkeypatch, capsys, name):
     text, code, words = BAD_DATA[name]
     written(text)
-    refused(home, monkeypatch, capsys, code, *words)
+    assert_refused(home, monkeypatch, capsys, code, *words)
 
 
 def test_more_people_asked_for_than_there_are(home, monkeypatch, capsys):
-    refused(home, monkeypatch, capsys, 3, "20 rows", "k = 21", "k = 20", k=21)
+    assert_refused(home, monkeypatch, capsys, 3, "20 rows", "k = 21", "k = 20", k=21)
 
 
 def test_unreadable_path(home, monkeypatch, capsys):
-    refused(home, monkeypatch, capsys, 2, "nowhere.csv", data="nowhere.csv")
-    refused(home, monkeypatch, capsys, 2, "schema.toml", data="data.csv/schema.toml")
+    assert_refused(home, monkeypatch, capsys, 2, "nowhere.csv", data="nowhere.csv")
+    assert_refused(home, monkeypatch, capsys, 2, "schema.toml", data="data.csv/schema.toml")
 
 
 def with_taxonomy(rows):
@@ -117,20 +117,20 @@ def with_taxonomy(rows):
 
 def test_value_missing_from_a_taxonomy(home, monkeypatch, capsys):
     with_taxonomy("a,any,*\nc,any,*\n")
-    refused(home, monkeypatch, capsys, 2, "'work'", "10 rows", "1 distinct")
+    assert_refused(home, monkeypatch, capsys, 2, "'work'", "10 rows", "1 distinct")
 
 
 def test_taxonomy_that_is_not_a_tree(home, monkeypatch, capsys):
     with_taxonomy("a,one,left,*\nb,one,right,*\n")
-    refused(home, monkeypatch, capsys, 2, "not nested", "'one'")
+    assert_refused(home, monkeypatch, capsys, 2, "not nested", "'one'")
 
 
 def test_output_folder_that_exists(home, monkeypatch, capsys):
     (home / "out").mkdir()
-    refused(home, monkeypatch, capsys, 2, "out exists")
+    assert_refused(home, monkeypatch, capsys, 2, "out exists")
     (home / "out").rmdir()
     (home / "out.private").mkdir()
-    refused(home, monkeypatch, capsys, 2, "out.private exists")
+    assert_refused(home, monkeypatch, capsys, 2, "out.private exists")
 
 
 def test_schema_that_is_not_one(home, monkeypatch, capsys):
@@ -143,7 +143,7 @@ def test_schema_that_is_not_one(home, monkeypatch, capsys):
         ("", "no quasi-identifier"),
     ]:
         Path("schema.toml").write_text(text, encoding="utf-8")
-        refused(home, monkeypatch, capsys, 2, word)
+        assert_refused(home, monkeypatch, capsys, 2, word)
 
 
 def test_disk_full(home, monkeypatch, capsys):
@@ -151,7 +151,7 @@ def test_disk_full(home, monkeypatch, capsys):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    refused(home, monkeypatch, capsys, 2, "No space left")
+    assert_refused(home, monkeypatch, capsys, 2, "No space left")
 
 
 def interrupt(*_args, **_kwargs):

@@ -25,6 +25,8 @@ for options in ({}, {"strict": False}, {"recoding": "single"}, {"l": 2, "l_kind"
     if options.get("strict", True):
         release.transform(frame)
     print(sorted(release.frame.rows()))
+for options in ({}, {"l": 1.5, "loss": "entropy"}, {"presplit": 12}):
+    print(sorted(ic.NSVDist(k=3, **options).publish(frame, schema, seed=1).frame.rows()))
 """
 
 
@@ -38,10 +40,10 @@ def run(folder, **environment):
 @pytest.mark.slow
 def test_compiled_checked_and_interpreted_agree(tmp_path):
     compiled = run(tmp_path / "compiled")
-    assert len(compiled.splitlines()) == 6
+    assert len(compiled.splitlines()) == 9
     assert run(tmp_path / "checked", NUMBA_BOUNDSCHECK="1") == compiled
     assert run(tmp_path / "plain", NUMBA_DISABLE_JIT="1") == compiled
 
 
 def test_interpreted_kernels_run(tmp_path):
-    assert len(run(tmp_path, NUMBA_DISABLE_JIT="1").splitlines()) == 6
+    assert len(run(tmp_path, NUMBA_DISABLE_JIT="1").splitlines()) == 9

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_nsvdist
+from incrowd.datasets import adult, adult_schema
 from incrowd.kernels.nsvdist import search
+from incrowd.losses import cell_loss
 from incrowd.publish import nsvdist
 from incrowd.table import Table
 from strategies import tables
@@ -183,3 +185,57 @@ def test_what_it_cannot_do():
         ic.NSVDist(k=2, loss="entropy").publish(frame, schema)
     with pytest.raises(ic.SchemaError, match="no sensitive column"):
         ic.NSVDist(k=2).publish(frame.select("a"), ic.Schema(quasi={"a": ic.Intervals()}))
+
+
+def whole_table_members(seed, table, k, cap, rank, loss):
+    """Algorithm 1 with every row of a real table tried at every step, in plain NumPy."""
+    most = sum(1.0 if loss == "lm" else np.log2(max(2, h.n_leaves)) for h in table.hierarchies)
+    scale = (2**31 - 1 - 2 * sum(h.n_leaves for h in table.hierarchies)) / most
+
+    def price(m, lo, hi):
+        h = table.hierarchies[m]
+        if loss == "lm" and isinstance(h, ic.Intervals):
+            places = np.rint((h.pos - h.pos[0]) / (h.pos[-1] - h.pos[0]) * scale)
+            line = np.concatenate([[0], np.cumsum(np.maximum(1, np.diff(places)))])
+            return line[hi] - line[lo]
+        lost = cell_loss(loss, h, table.marginals[m], lo, hi)
+        return np.where(lost > 0, np.maximum(1, np.rint(lost * scale)), 0)
+
+    members, lo, hi = [seed], table.codes[seed].copy(), table.codes[seed].copy()
+    counts = np.zeros(len(table.sensitive_values), int)
+    counts[table.sensitive[seed]] = 1
+    open_rows = np.ones(table.n_rows, bool)
+    open_rows[seed] = False
+    while len(members) < k:
+        cost = np.zeros(table.n_rows)
+        for m, hierarchy in enumerate(table.hierarchies):
+            codes = table.codes[:, m]
+            cost += price(m, *hierarchy.closure(np.minimum(codes, lo[m]), np.maximum(codes, hi[m])))
+        allowed = np.flatnonzero(open_rows & (counts[table.sensitive] < cap))
+        best = int(allowed[np.lexsort((rank[allowed], cost[allowed]))[0]])
+        members.append(best)
+        open_rows[best] = False
+        counts[table.sensitive[best]] += 1
+        for m, hierarchy in enumerate(table.hierarchies):
+            code = table.codes[best, m]
+            ends = hierarchy.closure(np.array([min(lo[m], code)], np.int32), np.array([max(hi[m], code)], np.int32))
+            lo[m], hi[m] = ends[0][0], ends[1][0]
+    return members
+
+
+@pytest.mark.parametrize(("loss", "l"), [("lm", 1), ("lm", 1.25), ("entropy", 1.1), ("monotone_entropy", 1)])
+def test_members_on_adult(loss, l):
+    k = 20
+    table = Table.encode(adult("train"), adult_schema())
+    cap = int(Fraction(k) / Fraction(str(l)))
+    rank = np.random.default_rng(5).permutation(table.n_rows)
+    columns = nsvdist._tables_first(table, loss)
+    prices = nsvdist.make_prices(table, columns, loss)
+    index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, prices)
+    jobs = np.array([0, 4321, 12345, 30161])
+    lo, hi = np.empty((4, table.n_quasi), np.int32), np.empty((4, table.n_quasi), np.int32)
+    counts, members = np.empty((4, 2), np.int32), np.empty((4, k), np.int32)
+    search(jobs, 0, 4, k, cap, prices, index, lo, hi, counts, members)
+    for job, found in zip(jobs, members, strict=True):
+        wanted = whole_table_members(int(rows[job]), table, k, cap, rank, loss)
+        assert [int(rows[i]) for i in found] == wanted

@@ -12,35 +12,27 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.boxes import (
+    COST,
+    HAS_MISSING,
+    KIND,
+    LEFT,
+    N_LEAVES,
+    NONE,
+    PAIR,
+    RANK,
+    START,
+    STOP,
+    TABLE,
+    TREE,
+    Prices,
+    cost_of,
+)
 from incrowd.kernels.jit import inlined, kernel
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Unsigned = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
-
-TREE, PAIR, LINE = range(3)
-KIND, N_LEAVES, HAS_MISSING, COST, TABLE = range(5)
-START, STOP, LEFT, RANK = range(4)
-NONE = -1
-
-
-class Prices(NamedTuple):
-    """What every cell costs, in whole numbers.
-
-    ``shape[m]`` tells an attribute's kind, its number of leaves, whether the first one is the missing value, where its
-    costs begin in `exact` and `lower`, and where its look-up table begins. `TREE`: costs of the node of each leaf per
-    level, and `ends` the node's first and last leaf. `PAIR`: costs of ``[lo, hi]`` at ``lo * leaves + hi``. `LINE`:
-    positions, whose difference is the cost; the only kind without a table, and the last attributes. `lower` never falls
-    when a cell grows and is nowhere above `exact`; for monotone losses they are the same.
-    """
-
-    shape: Int64
-    exact: Int32
-    lower: Int32
-    ends: Int32
-    n_tables: int
-    n_table: int
-    monotone: bool
 
 
 class Index(NamedTuple):
@@ -91,29 +83,15 @@ class State(NamedTuple):
 
 
 @kernel
-def _cost(prices: Prices, costs: Int32, m: int, lo: int, hi: int) -> int:
-    """Return the cost of the closure of a range of leaves."""
-    kind, n, begin = prices.shape[m, KIND], prices.shape[m, N_LEAVES], prices.shape[m, COST]
-    if kind == TREE:
-        at = begin + lo
-        while prices.ends[1, at] < hi:
-            at += n
-        return int(costs[at])
-    if prices.shape[m, HAS_MISSING] and lo == 0 and hi > 0:  # missing joins the others in the whole domain
-        hi = n - 1
-    return int(costs[begin + lo * n + hi] if kind == PAIR else costs[begin + hi] - costs[begin + lo])
-
-
-@kernel
 def _fill_range(prices: Prices, costs: Int32, cell: Int64, m: int, table: Int32) -> None:
     """Write the costs of a range with each leaf added."""
     begin, lo, hi = prices.shape[m, TABLE], cell[m, 1], cell[m, 2]
-    inside = _cost(prices, costs, m, lo, hi)
+    inside = cost_of(prices, costs, m, lo, hi)
     for x in range(prices.shape[m, N_LEAVES]):
         if x < lo:
-            table[begin + x] = _cost(prices, costs, m, x, hi)
+            table[begin + x] = cost_of(prices, costs, m, x, hi)
         elif x > hi:
-            table[begin + x] = _cost(prices, costs, m, lo, x)
+            table[begin + x] = cost_of(prices, costs, m, lo, x)
         else:
             table[begin + x] = inside
 
@@ -161,7 +139,7 @@ def _take(prices: Prices, index: Index, state: State, distinct: int) -> bool:
         cell[m, 1], cell[m, 2] = min(cell[m, 1], x), max(cell[m, 2], x)
         if prices.shape[m, HAS_MISSING] and cell[m, 1] == 0:
             cell[m, 2] = n - 1
-        state.paid[m] = _cost(prices, prices.lower, m, cell[m, 1], cell[m, 2])
+        state.paid[m] = cost_of(prices, prices.lower, m, cell[m, 1], cell[m, 2])
         if prices.shape[m, KIND] == PAIR:
             _fill_range(prices, prices.lower, cell, m, state.lower)
             if not prices.monotone:
@@ -193,7 +171,7 @@ def _rest_of_row(prices: Prices, cell: Int64, codes: Unsigned, row: int) -> int:
     total = 0
     for m in range(prices.n_tables, len(cell)):
         x = int(codes[row, m])
-        total += _cost(prices, prices.lower, m, min(cell[m, 1], x), max(cell[m, 2], x))
+        total += cost_of(prices, prices.lower, m, min(cell[m, 1], x), max(cell[m, 2], x))
     return total
 
 
@@ -203,7 +181,7 @@ def _rest_of_node(prices: Prices, cell: Int64, box: Unsigned, node: int) -> int:
     total = 0
     for m in range(prices.n_tables, len(cell)):
         x = min(max(cell[m, 0], int(box[node, 2 * m])), int(box[node, 2 * m + 1]))
-        total += _cost(prices, prices.lower, m, min(cell[m, 1], x), max(cell[m, 2], x))
+        total += cost_of(prices, prices.lower, m, min(cell[m, 1], x), max(cell[m, 2], x))
     return total
 
 
@@ -247,7 +225,7 @@ def _begin(prices: Prices, index: Index, state: State, seed: int) -> None:
         x = index.codes[distinct, m] - max(0, prices.shape[m, TABLE])
         state.cell[m, 0] = state.cell[m, 1] = state.cell[m, 2] = x
         state.cell[m, 3] = 0
-        state.paid[m] = _cost(prices, prices.lower, m, int(x), int(x))
+        state.paid[m] = cost_of(prices, prices.lower, m, int(x), int(x))
         if prices.shape[m, KIND] == TREE:
             _fill_tree(prices, prices.lower, state.cell, m, state.lower)
             if not prices.monotone:
@@ -258,116 +236,18 @@ def _begin(prices: Prices, index: Index, state: State, seed: int) -> None:
                 _fill_range(prices, prices.exact, state.cell, m, state.exact)
 
 
-@kernel
-def build_tree(codes: Int32, leaf_size: int, spread: Int64, prices: Prices) -> tuple[Int64, Int32, Int32]:
-    """Hang distinct rows into a tree of boxes, cut where the two parts are dear to join and alike in size.
-
-    Parameters
-    ----------
-    codes
-        Leaf ranks of distinct rows, [distinct x quasi].
-    spread
-        Room for a histogram of the largest domain.
-
-    Returns
-    -------
-    order, nodes, box
-        The rows in the order of the tree; per node first and last row, first child, and no rank yet; its codes.
-    """
-    n_rows, n_quasi = codes.shape
-    order, moved = np.arange(n_rows), np.empty(n_rows, np.int64)
-    most = 2 * n_rows + 1  # both parts of a node have rows
-    nodes, box = np.zeros((most, 4), np.int32), np.zeros((most, 2 * n_quasi), np.int32)
-    stack = np.zeros(most, np.int64)
-    nodes[0, STOP] = n_rows
-    n_nodes, n_stack = 1, 1
-    while n_stack > 0:
-        n_stack -= 1
-        node = stack[n_stack]
-        start, stop = nodes[node, START], nodes[node, STOP]
-        nodes[node, LEFT] = NONE
-        best, cut, along = 0.0, 0, 0
-        for m in range(n_quasi):
-            lo, hi = codes[order[start], m], codes[order[start], m]
-            for i in range(start + 1, stop):
-                lo, hi = min(lo, codes[order[i], m]), max(hi, codes[order[i], m])
-            box[node, 2 * m], box[node, 2 * m + 1] = lo, hi
-            if lo < hi and stop - start > leaf_size:
-                worth, code = _best_cut(codes, order, spread, start, stop, m, lo, hi, prices)
-                if worth > best:
-                    best, cut, along = worth, code, m
-        if best == 0.0:
-            continue
-        n_left = _part(codes, order, moved, start, stop, along, cut)
-        nodes[node, LEFT] = n_nodes
-        nodes[n_nodes, START], nodes[n_nodes, STOP] = start, start + n_left
-        nodes[n_nodes + 1, START], nodes[n_nodes + 1, STOP] = start + n_left, stop
-        stack[n_stack], stack[n_stack + 1] = n_nodes, n_nodes + 1
-        n_stack += 2
-        n_nodes += 2
-    return order, nodes[:n_nodes], box[:n_nodes]
-
-
-@kernel
-def _best_cut(
-    codes: Int32, order: Int64, spread: Int64, start: int, stop: int, m: int, lo: int, hi: int, prices: Prices
-) -> tuple[float, int]:
-    """Return the worth of the best cut of an attribute, and the last code below it.
-
-    A cut is worth what it costs to join its nearest codes, times the rows of the smaller part: the bound that it lends
-    to the part that a search is not in, times how much can be left aside by it.
-    """
-    for offset in range(hi - lo + 1):
-        spread[offset] = 0
-    for i in range(start, stop):
-        spread[codes[order[i], m] - lo] += 1
-    best, cut, below, previous = 0.0, 0, 0, NONE
-    for offset in range(hi - lo + 1):
-        if spread[offset] == 0:
-            continue
-        if previous != NONE:
-            gap = _cost(prices, prices.lower, m, previous + lo, offset + lo)
-            worth = float(gap) * min(below, stop - start - below)
-            if worth > best:
-                best, cut = worth, previous + lo
-        below += spread[offset]
-        previous = offset
-    return best, cut
-
-
-@kernel
-def _part(codes: Int32, order: Int64, moved: Int64, start: int, stop: int, m: int, cut: int) -> int:
-    """Bring the rows of codes up to the cut to the front; return how many they are."""
-    n_left, n_right = 0, 0
-    for i in range(start, stop):
-        if codes[order[i], m] <= cut:
-            order[start + n_left] = order[i]
-            n_left += 1
-        else:
-            moved[n_right] = order[i]
-            n_right += 1
-    for i in range(n_right):
-        order[start + n_left + i] = moved[i]
-    return n_left
-
-
-@inlined
-def _rest_at_least(paid: Int32, n_tables: int) -> int:
-    """Return what the second half of the attributes with tables costs at least, whatever row is added."""
-    total = 0
-    for m in range(n_tables // 2, n_tables):
-        total += paid[m]
-    return total
-
-
 @inlined
 def _scan(
-    table: Int32, floor: Int32, rest: int, index: Index, marks: Int32, taken: Int32, leaf: int, seed: int, cap: int,
-    n_tables: int, n_quasi: int, prices: Prices, cell: Int64,
+    table: Int32, floor: Int32, paid: Int32, index: Index, marks: Int32, counts: Int32, leaf: int, seed: int, cap: int,
+    prices: Prices, cell: Int64,
 ) -> tuple[int, int]:  # fmt: skip
     """Look at the rows of a leaf of the tree; return the key of the best that may be taken and that row, or `NONE`."""
     codes, first, sensitive, rank = index.codes, index.first, index.sensitive, index.rank
+    n_tables, n_quasi = prices.n_tables, codes.shape[1]
     key, best, half = NONE, NONE, n_tables // 2
+    rest = 0  # what the second half of the attributes costs at least: many rows are out after the first
+    for m in range(half, n_tables):
+        rest += paid[m]
     for distinct in range(index.nodes[leaf, START], index.nodes[leaf, STOP]):
         cost = _row_cost(table, floor, codes, distinct, 0, half)
         if key != NONE and cost + rest > key >> 32:
@@ -379,7 +259,7 @@ def _scan(
             continue
         row = marks[1, distinct] if marks[0, distinct] == seed else first[distinct]
         last = first[distinct + 1]
-        while row < last and (row == seed or taken[sensitive[row]] >= cap):
+        while row < last and (row == seed or counts[sensitive[row]] >= cap):
             row += 1
         if row < last:
             found = (cost << 32) | rank[row]
@@ -406,94 +286,94 @@ def search(
     members
         Per job the members in the order in which they were taken, as rows of the index; empty when nobody asks.
     """
-    owner, sensitive, nodes, box, n_tables = index.owner, index.sensitive, index.nodes, index.box, prices.n_tables
-    n_distinct, n_quasi = index.codes.shape
-    room = len(nodes) + 2
-    keys, items, versions = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
-    tried, n_tried = np.empty(room, np.int32), 0
-    # Per distinct row, the seed that its next row holds for, and that row; per leaf of the tree, its best row.
-    marks, best_of = np.full((2, n_distinct), NONE, np.int32), np.empty(room, np.int32)
+    n_quasi, room = index.codes.shape[1], len(index.nodes) + 2
     lower = np.zeros(prices.n_table, np.int32)
     exact = lower if prices.monotone else np.zeros(prices.n_table, np.int32)
-    cell, places = np.zeros((n_quasi, 4), np.int64), np.zeros(n_quasi, index.codes.dtype)
-    paid, nothing = np.zeros(n_quasi, np.int32), np.zeros(n_quasi, np.int32)
-    state = State(cell, lower, exact, paid, places)
+    places = np.zeros(n_quasi, index.codes.dtype)
+    state = State(np.zeros((n_quasi, 4), np.int64), lower, exact, np.zeros(n_quasi, np.int32), places)
+    # Per distinct row, the seed that its next row holds for, and that row.
+    marks = np.full((2, len(index.codes)), NONE, np.int32)
+    keys, items, versions = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
+    best_of, tried = np.empty(room, np.int32), np.empty(room, np.int32)
+    taken = np.empty(max(k, 1), np.int32)
     for job in range(begin, end):
-        seed, taken = jobs[job], counts[job]
-        for v in range(len(taken)):
-            taken[v] = 0
-        taken[sensitive[seed]] = 1
-        if members.shape[1] > 0:
-            members[job, 0] = seed
-        _begin(prices, index, state, seed)
-        keys[0], items[0], versions[0] = 0, 0, 0
-        n, size, version = 1, 1, 0
-        best_key, best_row = NONE, NONE
-        while size < k:
-            # With a loss that is not monotone, leaves are tried until no bound is below the best row in them.
-            if best_key == NONE or (n > 0 and keys[0] < best_key):
-                item = items[0]
-                node = item if item >= 0 else -1 - item
-                if versions[0] != version:  # what was found in a leaf stays a bound, and looking again can wait
-                    cost = _node_cost(lower, paid, places, box, node, n_tables)
-                    if n_tables < n_quasi:
-                        cost += _rest_of_node(prices, cell, box, node)
-                    key = (max(keys[0] >> 32, cost) << 32) | nodes[node, RANK]
-                    _replace(keys, items, versions, n, key, node, version)
-                    continue
-                left = nodes[node, LEFT]
-                if left != NONE:
-                    for part in range(left, left + 2):
-                        cost = _node_cost(lower, paid, places, box, part, n_tables)
-                        if n_tables < n_quasi:
-                            cost += _rest_of_node(prices, cell, box, part)
-                        key = (cost << 32) | nodes[part, RANK]
-                        if part == left:
-                            _replace(keys, items, versions, n, key, part, version)
-                        else:
-                            n = _push(keys, items, versions, n, key, part, version)
-                    continue
-                if item >= 0:
-                    rest = _rest_at_least(paid, n_tables)
-                    key, row = _scan(
-                        lower, paid, rest, index, marks, taken, node, seed, cap, n_tables, n_quasi, prices, cell
-                    )
-                    best_of[node] = row
-                    if key == NONE:
-                        n -= 1
-                        _replace(keys, items, versions, n, keys[n], items[n], versions[n])
-                    else:
-                        _replace(keys, items, versions, n, key, -1 - node, version)
-                    continue
-                if not prices.monotone:
-                    rest = _rest_at_least(paid, n_tables)
-                    key, row = _scan(
-                        exact, nothing, rest, index, marks, taken, node, seed, cap, n_tables, n_quasi, prices, cell
-                    )
-                    n -= 1
-                    _replace(keys, items, versions, n, keys[n], items[n], versions[n])
-                    if key != NONE:
-                        tried[n_tried] = node
-                        n_tried += 1
-                        if best_key == NONE or key < best_key:
-                            best_key, best_row = key, row
-                    continue
-                best_row = best_of[node]
-                if taken[sensitive[best_row]] >= cap:  # its value has filled up since
-                    versions[0] = NONE
-                    continue
-            taken[sensitive[best_row]] += 1
-            if members.shape[1] > 0:
-                members[job, size] = best_row
-            size += 1
-            distinct = owner[best_row]
-            marks[0, distinct], marks[1, distinct] = seed, best_row + 1
-            version += _take(prices, index, state, distinct)
-            best_key = NONE
-            if prices.monotone:
-                versions[0] = NONE  # the leaf on top has lost its best row
-            for i in range(n_tried):
-                n = _push(keys, items, versions, n, 0, -1 - tried[i], NONE)
-            n_tried = 0
+        _begin(prices, index, state, jobs[job])
+        _find(jobs[job], k, cap, prices, index, state, marks, keys, items, versions, best_of, tried, counts[job], taken)
+        for i in range(members.shape[1]):
+            members[job, i] = taken[i]
         for m in range(n_quasi):
-            lo[job, m], hi[job, m] = cell[m, 1], cell[m, 2]
+            lo[job, m], hi[job, m] = state.cell[m, 1], state.cell[m, 2]
+
+
+@kernel
+def _find(
+    seed: int, k: int, cap: int, prices: Prices, index: Index, state: State, marks: Int32, keys: Int64, items: Int32,
+    versions: Int32, best_of: Int32, tried: Int32, counts: Int32, members: Int32,
+) -> None:  # fmt: skip
+    """Find the members of one seed, best first.
+
+    The heap holds nodes by key: loss in the upper half, rank in the lower one. A node stands for itself with a bound
+    from its box; ``-1 - node`` is a leaf of the tree whose rows were looked at, with the best of them (`best_of`). A
+    version tells for which closure the key holds.
+    """
+    owner, sensitive, nodes, box, n_tables = index.owner, index.sensitive, index.nodes, index.box, prices.n_tables
+    cell, lower, exact, paid, places = state.cell, state.lower, state.exact, state.paid, state.places
+    nothing, n_quasi = np.zeros(len(paid), np.int32), len(paid)
+    for v in range(len(counts)):
+        counts[v] = 0
+    counts[sensitive[seed]], members[0] = 1, seed
+    keys[0], items[0], versions[0] = 0, 0, 0
+    n, size, version, n_tried = 1, 1, 0, 0
+    best_key, best_row = NONE, NONE
+    while size < k:
+        # With a loss that is not monotone, leaves are tried until no bound is below the best row in them.
+        if best_key == NONE or (n > 0 and keys[0] < best_key):
+            looked_at = items[0] < 0
+            node = -1 - items[0] if looked_at else items[0]
+            if versions[0] != version:  # what was found in a leaf stays a bound, and looking again can wait
+                cost = _node_cost(lower, paid, places, box, node, n_tables)
+                if n_tables < n_quasi:
+                    cost += _rest_of_node(prices, cell, box, node)
+                key = (max(keys[0] >> 32, cost) << 32) | nodes[node, RANK]
+                _replace(keys, items, versions, n, key, node, version)
+                continue
+            left = nodes[node, LEFT]
+            if left != NONE:
+                for part in range(left, left + 2):
+                    cost = _node_cost(lower, paid, places, box, part, n_tables)
+                    if n_tables < n_quasi:
+                        cost += _rest_of_node(prices, cell, box, part)
+                    key = (cost << 32) | nodes[part, RANK]
+                    if part == left:
+                        _replace(keys, items, versions, n, key, part, version)
+                    else:
+                        n = _push(keys, items, versions, n, key, part, version)
+                continue
+            if not looked_at or not prices.monotone:
+                table, floor = (exact, nothing) if looked_at else (lower, paid)
+                key, best_of[node] = _scan(table, floor, paid, index, marks, counts, node, seed, cap, prices, cell)
+                if not looked_at and key != NONE:
+                    _replace(keys, items, versions, n, key, -1 - node, version)
+                    continue
+                n -= 1
+                _replace(keys, items, versions, n, keys[n], items[n], versions[n])
+                if key != NONE:
+                    tried[n_tried] = node
+                    n_tried += 1
+                    if best_key == NONE or key < best_key:
+                        best_key, best_row = key, best_of[node]
+                continue
+            best_row = best_of[node]
+            versions[0] = NONE  # it leaves the heap, or its value has filled up: look again in either case
+            if counts[sensitive[best_row]] >= cap:
+                continue
+        counts[sensitive[best_row]] += 1
+        members[size] = best_row
+        size += 1
+        distinct = owner[best_row]
+        marks[0, distinct], marks[1, distinct] = seed, best_row + 1
+        version += _take(prices, index, state, distinct)
+        best_key = NONE
+        for i in range(n_tried):
+            n = _push(keys, items, versions, n, 0, -1 - tried[i], NONE)
+        n_tried = 0

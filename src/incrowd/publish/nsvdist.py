@@ -43,8 +43,9 @@ import numpy.typing as npt
 
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
+from incrowd.kernels.boxes import LINE, NONE, PAIR, RANK, START, STOP, TABLE, TREE, Prices, build_tree
 from incrowd.kernels.groups import label_groups
-from incrowd.kernels.nsvdist import LINE, NONE, PAIR, RANK, START, STOP, TABLE, TREE, Index, Prices, build_tree, search
+from incrowd.kernels.nsvdist import Index, search
 from incrowd.losses import cell_loss
 from incrowd.privacy import Privacy, exact
 from incrowd.publish.mondrian import Mondrian
@@ -72,7 +73,8 @@ class NSVDist(Publisher):
     l
         Diversity: no share in a distribution is above 1/l. Any real number, at least 1.
     loss
-        What the search keeps small: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``.
+        What the search keeps small: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``. Plain entropy can fall when a
+        cell grows, so its bounds are weaker and the search takes many times longer.
     presplit
         Cut the table into parts of about this many rows first; ``None`` searches the whole table.
     """
