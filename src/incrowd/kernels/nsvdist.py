@@ -152,7 +152,7 @@ def _row_cost(table: Int32, paid: Int32, codes: Unsigned, row: int, begin: int, 
     """Return the loss of the closure with a distinct row added, over some attributes with tables."""
     total = 0
     for m in range(begin, end):
-        total += max(table[codes[row, m]], paid[m])
+        total += int(max(table[codes[row, m]], paid[m]))
     return total
 
 
@@ -161,7 +161,7 @@ def _node_cost(table: Int32, paid: Int32, places: Unsigned, box: Unsigned, node:
     """Return a lower bound for all rows of a node: per attribute, of its leaf that is nearest to the seed's."""
     total = 0
     for m in range(n_tables):
-        total += max(table[min(max(places[m], box[node, 2 * m]), box[node, 2 * m + 1])], paid[m])
+        total += int(max(table[min(max(places[m], box[node, 2 * m]), box[node, 2 * m + 1])], paid[m]))
     return total
 
 
@@ -247,7 +247,7 @@ def _scan(
     key, best, half = NONE, NONE, n_tables // 2
     rest = 0  # what the second half of the attributes costs at least: many rows are out after the first
     for m in range(half, n_tables):
-        rest += paid[m]
+        rest += int(paid[m])
     for distinct in range(index.nodes[leaf, START], index.nodes[leaf, STOP]):
         cost = _row_cost(table, floor, codes, distinct, 0, half)
         if key != NONE and cost + rest > key >> 32:
@@ -262,7 +262,7 @@ def _scan(
         while row < last and (row == seed or counts[sensitive[row]] >= cap):
             row += 1
         if row < last:
-            found = (cost << 32) | rank[row]
+            found = (cost << 32) | int(rank[row])
             if key == NONE or found < key:
                 key, best = found, row
     return key, best
@@ -334,7 +334,7 @@ def _find(
                 cost = _node_cost(lower, paid, places, box, node, n_tables)
                 if n_tables < n_quasi:
                     cost += _rest_of_node(prices, cell, box, node)
-                key = (max(keys[0] >> 32, cost) << 32) | nodes[node, RANK]
+                key = (max(int(keys[0]) >> 32, cost) << 32) | int(nodes[node, RANK])
                 _replace(keys, items, versions, n, key, node, version)
                 continue
             left = nodes[node, LEFT]
@@ -343,7 +343,7 @@ def _find(
                     cost = _node_cost(lower, paid, places, box, part, n_tables)
                     if n_tables < n_quasi:
                         cost += _rest_of_node(prices, cell, box, part)
-                    key = (cost << 32) | nodes[part, RANK]
+                    key = (cost << 32) | int(nodes[part, RANK])
                     if part == left:
                         _replace(keys, items, versions, n, key, part, version)
                     else:
