@@ -16,8 +16,9 @@ def price_of(hierarchies, marginals, loss):
     def price(m, lo, hi):
         h = hierarchies[m]
         if loss == "lm" and h.to_dict()["kind"] == "intervals":
-            extent = max(h.pos[-1] - h.pos[0], 1e-300)
-            places = [round(float((p - h.pos[0]) / extent * scale)) for p in h.pos]
+            half = [p / 2 for p in h.pos]
+            extent = max(half[-1] - half[0], 1e-300)
+            places = [round(float((p - half[0]) / extent * scale)) for p in half]
             return sum(max(1, places[i + 1] - places[i]) for i in range(lo, hi))
         lost = float(cell_loss(loss, h, marginals[m], np.array([lo], np.int32), np.array([hi], np.int32))[0])
         return max(1, round(lost * scale)) if lost > 0 else 0

@@ -24,7 +24,7 @@ def fast_members(table, rank, k, cap, loss):
     """Members of every row by the kernel, as rows of the table."""
     columns = nsvdist._tables_first(table, loss)
     prices = nsvdist.make_prices(table, columns, loss)
-    index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, prices)
+    index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, cap, prices)
     jobs = np.arange(table.n_rows)
     lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
     counts = np.empty((len(jobs), len(table.sensitive_values)), np.int32)
@@ -231,7 +231,7 @@ def test_members_on_adult(loss, l):
     rank = np.random.default_rng(5).permutation(table.n_rows)
     columns = nsvdist._tables_first(table, loss)
     prices = nsvdist.make_prices(table, columns, loss)
-    index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, prices)
+    index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, cap, prices)
     jobs = np.array([0, 4321, 12345, 30161])
     lo, hi = np.empty((4, table.n_quasi), np.int32), np.empty((4, table.n_quasi), np.int32)
     counts, members = np.empty((4, 2), np.int32), np.empty((4, k), np.int32)
@@ -239,3 +239,22 @@ def test_members_on_adult(loss, l):
     for job, found in zip(jobs, members, strict=True):
         wanted = whole_table_members(int(rows[job]), table, k, cap, rank, loss)
         assert [int(rows[i]) for i in found] == wanted
+
+
+def test_many_equal_rows_are_quick():
+    """Of equal rows with equal values only those under the cap are ever looked at."""
+    n = 20_000
+    frame = pl.DataFrame({"a": [0, 1] * (n // 2), "s": ["x", "y"] * (n // 2)})
+    table = Table.encode(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s"))
+    columns = nsvdist._tables_first(table, "lm")
+    prices = nsvdist.make_prices(table, columns, "lm")
+    index, _ = nsvdist.make_index(table, columns, np.arange(n), np.arange(n), 5, prices)
+    assert (index.last - index.first[:-1]).tolist() == [6, 6]
+    assert ic.NSVDist(k=10, l=2).publish(frame, table.schema).verify(frame).ok
+
+
+def test_too_many_sensitive_values_are_refused(monkeypatch):
+    monkeypatch.setattr(nsvdist, "_MOST_SHARES", 100)
+    frame = pl.DataFrame({"a": list(range(20)), "s": list(range(20))})
+    with pytest.raises(ic.IncompatibleError, match="20 sensitive values"):
+        ic.NSVDist(k=2).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s"))

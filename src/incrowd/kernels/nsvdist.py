@@ -42,8 +42,9 @@ class Index(NamedTuple):
     ----------
     codes
         Places of the leaves in the look-up tables (leaf ranks where there is none), [distinct x quasi].
-    first
-        Where the rows of each distinct row begin.
+    first, last
+        Where the rows of each distinct row begin, and where those end that can become members: of equal rows with
+        equal values no more than fit under the cap, and one for the seed.
     owner, sensitive, rank
         Per row: its distinct row, its sensitive value, its place among ties.
     nodes, box
@@ -52,6 +53,7 @@ class Index(NamedTuple):
 
     codes: Unsigned
     first: Int32
+    last: Int32
     owner: Int32
     sensitive: Int32
     rank: Int32
@@ -258,7 +260,7 @@ def _scan(
         if key != NONE and cost > key >> 32:
             continue
         row = marks[1, distinct] if marks[0, distinct] == seed else first[distinct]
-        last = first[distinct + 1]
+        last = index.last[distinct]
         while row < last and (row == seed or counts[sensitive[row]] >= cap):
             row += 1
         if row < last:
@@ -325,7 +327,7 @@ def _find(
     keys[0], items[0], versions[0] = 0, 0, 0
     n, size, version, n_tried = 1, 1, 0, 0
     best_key, best_row = NONE, NONE
-    while size < k:
+    while size < k and n + n_tried > 0:
         # With a loss that is not monotone, leaves are tried until no bound is below the best row in them.
         if best_key == NONE or (n > 0 and keys[0] < best_key):
             looked_at = items[0] < 0

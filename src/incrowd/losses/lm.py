@@ -20,8 +20,8 @@ from incrowd.losses.cells import Cells, Codes, Counts, Floats
 def lm_cells(hierarchy: Hierarchy, marginal: Counts, lo: Codes, hi: Codes) -> Floats:
     """Return the loss of each cell of one attribute, between 0 and 1; the marginal plays no part."""
     del marginal
-    pos = hierarchy.pos
-    if hierarchy.n_leaves < 2:
+    pos = hierarchy.pos / 2  # the difference of the largest numbers is no number
+    if not pos[-1] > pos[0]:
         return np.zeros(np.shape(lo))
     return np.asarray((pos[hi] - pos[lo]) / (pos[-1] - pos[0]))
 
@@ -37,9 +37,8 @@ def lm(cells: Cells) -> float:
 def _extent(cells: Cells, attribute: int) -> float:
     # LM is linear in the two ends, so counting each end's leaves is enough: no pass over floats.
     hierarchy = cells.hierarchies[attribute]
-    n = hierarchy.n_leaves
-    if n < 2:
+    n, pos = hierarchy.n_leaves, hierarchy.pos / 2
+    if not pos[-1] > pos[0]:
         return 0.0
     ends = np.bincount(cells.hi[:, attribute], minlength=n) - np.bincount(cells.lo[:, attribute], minlength=n)
-    whole = hierarchy.pos[-1] - hierarchy.pos[0]
-    return float(np.sum(ends * (hierarchy.pos - hierarchy.pos[0]) / whole))
+    return float(np.sum(ends * (pos - pos[0]) / (pos[-1] - pos[0])))

@@ -16,8 +16,8 @@ result. Use it when classifiers will be trained on the release; not when recipie
 Where the paper is silent: among equally good rows the one that comes first in a random order, drawn once per run
 (`seed` repeats it), is taken; the order of the table must not decide who is a member. Losses are compared as whole
 numbers of 31 bits, so that ties do not depend on rounding: losses that differ by less than about 1e-9 of what all
-domains together can lose count as equal. ``presplit`` is the split of section 4.3: Mondrian cuts the table into parts,
-and rows choose within their part.
+domains together can lose count as equal, and every step between two values costs at least that much. ``presplit`` is
+the split of section 4.3: Mondrian cuts the table into parts, and rows choose within their part.
 
 Reference: Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized
 datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
@@ -58,6 +58,7 @@ Int64 = npt.NDArray[np.int64]
 
 _LEAF_SIZE = 12
 _LARGEST_RANGES = 1024  # leaves up to which the cost of every range is kept
+_MOST_SHARES = 200_000_000
 _PAIRS = 1000  # of rows, looked at to order the attributes
 _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
 
@@ -96,7 +97,9 @@ class NSVDist(Publisher):
         if self.loss not in get_args(Loss):
             fact = f"loss is {self.loss!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(Loss))}")
-        if self.presplit is not None and (not isinstance(self.presplit, int) or self.presplit < 2 * self.k):
+        if self.presplit is not None and (
+            not isinstance(self.presplit, int | np.integer) or self.presplit < 2 * self.k
+        ):
             fact = f"presplit is {self.presplit!r}, and k is {self.k}"
             raise ParameterError(fact, "use a whole number, at least 2 k")
 
@@ -110,6 +113,12 @@ class NSVDist(Publisher):
         return int(self.k / exact(self.l))
 
     def _require_feasible(self, table: Table) -> None:
+        n_values = len(table.sensitive_values)
+        if table.n_rows * n_values > _MOST_SHARES:
+            fact = f"A share for each of {n_values} sensitive values in {table.n_rows} rows is too much to publish"
+            raise IncompatibleError(
+                fact, "make the sensitive column coarser, or use a method that publishes exact values"
+            )
         require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
@@ -150,9 +159,7 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
     least = next(c for c in caps if np.minimum(counts, c).sum() >= reachable)
     best = {"k": reachable, "l": np.floor(reachable / least * 1e4) / 1e4}
     fact = f"No row can find k = {k} members of which at most floor(k / l) = {cap} share a sensitive value (l = {l:g})"
-    raise InfeasibleError(
-        fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']:g}", best=best
-    )
+    raise InfeasibleError(fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']}", best=best)
 
 
 def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress) -> Choice:
@@ -166,7 +173,7 @@ def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[
     progress("searching", 0, n)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for part in parts:
-            index, rows = make_index(table, columns, part, rank, prices)
+            index, rows = make_index(table, columns, part, rank, cap, prices)
             jobs, job_of = make_jobs(index, k, cap, n_values)
             lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
             counts = np.empty((len(jobs), n_values), np.int32)
@@ -232,7 +239,7 @@ def make_jobs(index: Index, k: int, cap: int, n_values: int) -> tuple[Int64, Int
     return np.flatnonzero(is_job), np.cumsum(is_job) - 1
 
 
-def make_index(table: Table, columns: Int64, part: Int64, rank: Int64, prices: Prices) -> tuple[Index, Int64]:
+def make_index(table: Table, columns: Int64, part: Int64, rank: Int64, cap: int, prices: Prices) -> tuple[Index, Int64]:
     """Return the searchable form of some rows, and the table's row of each row in it."""
     codes = np.asfortranarray(table.codes[part][:, columns])
     labels, n_distinct = label_groups(codes)
@@ -243,7 +250,9 @@ def make_index(table: Table, columns: Int64, part: Int64, rank: Int64, prices: P
     order, nodes, box = build_tree(distinct, _LEAF_SIZE, spread, prices)
     place = np.empty(n_distinct, np.int64)
     place[order] = np.arange(n_distinct)
-    by_owner = np.lexsort((rank[part], place[labels]))
+    assert table.sensitive is not None
+    spare = _places_among_equals(place[labels], table.sensitive[part], rank[part]) > cap  # never a member
+    by_owner = np.lexsort((rank[part], spare, place[labels]))
     rows = part[by_owner]
     owner = place[labels][by_owner].astype(np.int32)
     first = np.searchsorted(owner, np.arange(n_distinct + 1)).astype(np.int32)
@@ -251,13 +260,24 @@ def make_index(table: Table, columns: Int64, part: Int64, rank: Int64, prices: P
     lowest = ranks[first[:-1]]
     for node in range(len(nodes) - 1, -1, -1):
         nodes[node, RANK] = lowest[nodes[node, START] : nodes[node, STOP]].min()
-    assert table.sensitive is not None
+    last = first[1:] - np.bincount(owner, weights=spare[by_owner], minlength=n_distinct).astype(np.int32)
     places = np.maximum(prices.shape[:, TABLE], 0)
     small = max(prices.n_table, spread.size) < 1 << 16  # half the memory is a tenth of the time
     kind = np.uint16 if small else np.uint32
     in_tables = (distinct[order] + places).astype(kind)
     boxes = (box + np.repeat(places, 2)).astype(kind)
-    return Index(in_tables, first, owner, table.sensitive[rows], ranks, nodes, boxes), rows
+    return Index(in_tables, first, last, owner, table.sensitive[rows], ranks, nodes, boxes), rows
+
+
+def _places_among_equals(owner: Int64, value: Int32, rank: Int64) -> Int64:
+    """Return the place of each row by rank among the rows that equal it in value too, from 0."""
+    order = np.lexsort((rank, value, owner))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (np.diff(owner[order]) != 0) | (np.diff(value[order]) != 0)
+    begin = np.flatnonzero(new)[np.cumsum(new) - 1]
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - begin
+    return place
 
 
 def make_prices(table: Table, columns: Int64, loss: Loss) -> Prices:
@@ -319,6 +339,7 @@ def _whole_numbers(losses: npt.NDArray[np.float64], scale: float) -> Int32:
 
 def _line(hierarchy: Hierarchy, scale: float) -> Int32:
     """Positions as increasing whole numbers."""
-    extent = max(hierarchy.pos[-1] - hierarchy.pos[0], 1e-300)
-    steps = np.maximum(1, np.diff(np.rint((hierarchy.pos - hierarchy.pos[0]) / extent * scale)))
+    half = hierarchy.pos / 2  # the difference of the largest numbers is no number
+    extent = max(half[-1] - half[0], 1e-300)
+    steps = np.maximum(1, np.diff(np.rint((half - half[0]) / extent * scale)))
     return np.concatenate([[0], np.cumsum(steps)]).astype(np.int32)
