@@ -120,11 +120,13 @@ def publish(
     quiet: Quiet = False,
 ) -> None:
     """Publish a table as a verified release folder."""
-    from incrowd import io
-    from incrowd.publish import make
-    from incrowd.schema import Schema
-
     screen = Screen(quiet=quiet or as_json)
+    with screen.progress() as progress:
+        progress("starting", 0, 1)  # the libraries take a second to load
+        from incrowd import io
+        from incrowd.publish import make
+        from incrowd.schema import Schema
+
     for folder in (output, output.with_name(output.name + ".private")):
         _refuse_existing(folder)
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}

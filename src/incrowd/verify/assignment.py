@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
 from incrowd.verify.compare import as_text
 from incrowd.verify.domain import Array
@@ -109,6 +107,9 @@ def _side(columns: list[Array], n: int) -> _Side:
 
 def _flow(left: Array, right: Array, source: Array, target: Array) -> int:
     """Return how many released rows a maximum flow places."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - a tenth of a second that most releases need not pay
+    from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415
+
     n_left, n_right = len(left), len(right)
     start, end = n_left + n_right, n_left + n_right + 1
     tail = np.concatenate([np.full(n_left, start), source, n_left + np.arange(n_right)])
