@@ -14,7 +14,10 @@ import polars as pl
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
+from incrowd.kernels.jit import interpreted
 from incrowd.kernels.mondrian import walk
+
+_FEW_LEAVES = 10_000  # to look up: loading compiled loops takes longer
 
 Unseen = Literal["error", "suppress", "nearest"]
 
@@ -69,7 +72,8 @@ class TreeRecoding(Recoding):
 
     def cells(self, leaves: Codes, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
         """Walk down the cuts."""
-        group = walk(leaves, self.cuts)
+        with interpreted(leaves.size < _FEW_LEAVES):
+            group = walk(leaves, self.cuts)
         lo, hi = self.lo[group], self.hi[group]
         region_lo, region_hi = self._regions(hierarchies)
         outside = (leaves < lo) | (leaves > hi)

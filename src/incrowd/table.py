@@ -76,6 +76,22 @@ class Table:
             return np.empty(0, np.int64)
         return np.bincount(self.sensitive, minlength=len(self.sensitive_values))
 
+    @cached_property
+    def classes(self) -> tuple[Codes, int]:
+        """The class of each row, and the number of classes: `schema.target`, which is the sensitive column by default.
+
+        Without a target all rows are of one class.
+        """
+        target = self.schema.target
+        if target is None:
+            return np.zeros(self.n_rows, np.int32), 1
+        if target == self.schema.sensitive:
+            codes, values = self.sensitive, self.sensitive_values
+        else:
+            codes, values = code_classes(self.other[target])
+        assert codes is not None
+        return codes, len(values)
+
     @classmethod
     def encode(cls, frame: pl.DataFrame, schema: Schema) -> Table:
         """Code a frame by its schema, building the hierarchies that the schema leaves to the data."""

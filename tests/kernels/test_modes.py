@@ -30,9 +30,9 @@ for options in ({}, {"l": 1.5, "loss": "entropy"}, {"presplit": 12}):
 """
 
 
-def run(folder, **environment):
+def run(folder, script=SCRIPT, **environment):
     settings = os.environ | {"NUMBA_CACHE_DIR": str(folder)} | environment
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=settings, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -45,5 +45,6 @@ def test_compiled_checked_and_interpreted_agree(tmp_path):
     assert run(tmp_path / "plain", NUMBA_DISABLE_JIT="1") == compiled
 
 
-def test_interpreted_kernels_run(tmp_path):
-    assert len(run(tmp_path, NUMBA_DISABLE_JIT="1").splitlines()) == 9
+def test_small_tables_are_published_without_the_compiler(tmp_path):
+    there = SCRIPT + "import sys\nassert 'numba' not in sys.modules"
+    assert run(tmp_path, there, INCROWD_COMPILE="") == run(tmp_path, INCROWD_COMPILE="1")

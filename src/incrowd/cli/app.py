@@ -121,14 +121,14 @@ def publish(
 ) -> None:
     """Publish a table as a verified release folder."""
     screen = Screen(quiet=quiet or as_json)
+    for folder in (output, output.with_name(output.name + ".private")):
+        _refuse_existing(folder)
     with screen.progress() as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd import io
         from incrowd.publish import make
         from incrowd.schema import Schema
 
-    for folder in (output, output.with_name(output.name + ".private")):
-        _refuse_existing(folder)
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:

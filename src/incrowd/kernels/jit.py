@@ -1,18 +1,50 @@
-"""The one place that decides how kernels are compiled, and when what was compiled is forgotten."""
+"""The one place that decides how kernels are compiled, when they are not, and when what was compiled is forgotten."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
-
-import numba
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INTERPRET = ContextVar("interpret", default=False)
+
+
+class Kernel(Generic[P, R]):
+    """A function that is compiled when it is first called, unless the caller said that the work is small."""
+
+    def __init__(self, function: Callable[P, R], **options: Any) -> None:  # noqa: ANN401
+        update_wrapper(self, function)
+        self._function = function
+        self._options = options
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the compiled function, or inside `interpreted` the Python one."""
+        call = self._function if _INTERPRET.get() else self._compiled
+        return call(*args, **kwargs)
+
+    @cached_property
+    def _compiled(self) -> Callable[P, R]:
+        import numba  # noqa: PLC0415 - small tables do without it
+
+        _forget_stale_cache(Path(__file__).parent)
+        try:
+            compiled = numba.njit(**self._options, **_OPTIONS)(self._function)
+        except RuntimeError:  # a read-only installation without a home has no place for the cache
+            compiled = numba.njit(**_OPTIONS)(self._function)
+        return cast("Callable[P, R]", compiled)
+
+    @property
+    def _numba_type_(self) -> Any:  # noqa: ANN401
+        """What Numba asks of a global that a compiled function calls."""
+        return self._compiled._numba_type_  # type: ignore[attr-defined]
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -20,7 +52,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
     Worth it in inner loops: a call copies the description of every array that it hands over.
     """
-    return cast("Callable[P, R]", numba.njit(forceinline=True, **_OPTIONS)(function))
+    return Kernel(function, forceinline=True)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -35,29 +67,36 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     function
         Plain Python that Numba can compile. Write loops: NumPy's sorting, searching and slicing compile slowly.
     """
+    return Kernel(function, cache=True)
+
+
+@contextmanager
+def interpreted(when: bool) -> Iterator[None]:
+    """Run kernels as the Python that they are: loading Numba takes longer than a small table does.
+
+    ``INCROWD_COMPILE=1`` compiles even so.
+    """
+    token = _INTERPRET.set(when and not os.environ.get("INCROWD_COMPILE"))
     try:
-        compiled = numba.njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:  # a read-only installation without a home has no place for the cache
-        compiled = numba.njit(**_OPTIONS)(function)
-    return cast("Callable[P, R]", compiled)
+        yield
+    finally:
+        _INTERPRET.reset(token)
 
 
+@cache
 def _forget_stale_cache(folder: Path) -> None:
     """Remove compiled kernels when any kernel file has changed.
 
     Numba looks only at the file of the kernel itself and would keep an old version of what it calls elsewhere.
     """
-    cache = folder / "__pycache__"
-    stamp = cache / "kernels.stamp"
+    kept = folder / "__pycache__"
+    stamp = kept / "kernels.stamp"
     files = sorted(folder.glob("*.py"))
     now = "\n".join(f"{path.name} {path.stat().st_mtime_ns} {path.stat().st_size}" for path in files)
     with suppress(OSError):
         if stamp.exists() and stamp.read_text(encoding="utf-8") == now:
             return
-        for path in [*cache.glob("*.nbi"), *cache.glob("*.nbc")]:
+        for path in [*kept.glob("*.nbi"), *kept.glob("*.nbc")]:
             path.unlink(missing_ok=True)
-        cache.mkdir(exist_ok=True)
+        kept.mkdir(exist_ok=True)
         stamp.write_text(now, encoding="utf-8")
-
-
-_forget_stale_cache(Path(__file__).parent)

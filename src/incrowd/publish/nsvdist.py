@@ -35,6 +35,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -120,6 +121,9 @@ class NSVDist(Publisher):
                 fact, "make the sensitive column coarser, or use a method that publishes exact values"
             )
         require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
+
+    def _steps(self, table: Table) -> float:
+        return float(table.codes.size) * table.n_rows
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         rank = rng.permutation(table.n_rows)
@@ -212,7 +216,8 @@ def _in_slices(pool: ThreadPoolExecutor, jobs: Int64, arguments: tuple[object, .
     pending: set[Future[None]] = set()
     try:
         for start in starts:
-            pending.add(pool.submit(search, jobs, start, min(start + _JOBS_PER_SLICE, len(jobs)), *arguments))  # type: ignore[arg-type]
+            stop = min(start + _JOBS_PER_SLICE, len(jobs))
+            pending.add(pool.submit(copy_context().run, search, jobs, start, stop, *arguments))  # type: ignore[arg-type]
         total = len(pending)
         while pending:
             done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)

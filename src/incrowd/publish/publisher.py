@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from incrowd import io
 from incrowd.hierarchy.hierarchy import type_of
+from incrowd.kernels.jit import interpreted
 from incrowd.privacy import Privacy
 from incrowd.recoding import Recoding
 from incrowd.release import Release
@@ -20,6 +21,8 @@ from incrowd.table import Table
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, the work done and the work to do; what it raises ends the run."""
+
+_FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading compiled loops takes longer
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,10 @@ class Publisher(ABC):
         ordered = type_of(table.sensitive_values) in ("int", "float", "date")
         self.privacy().require_feasible(table.n_rows, table.sensitive_counts, values_are_ordered=ordered)
 
+    def _steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run; when that is not often, they are not compiled."""
+        return table.codes.size * float(np.log2(table.n_rows + 1))
+
     @abstractmethod
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells; the only thing that a method writes."""
@@ -104,7 +111,8 @@ class Publisher(ABC):
         report("coding", 1, 1)
         self._require_feasible(table)
         rng = np.random.default_rng(seed)
-        choice = self._choose(table, rng, report)
+        with interpreted(self._steps(table) < _FEW_STEPS):
+            choice = self._choose(table, rng, report)
         kept = np.flatnonzero(choice.cell_of >= 0)
         shuffled = rng.permutation(kept)
         release = Release.assemble(
