@@ -1,0 +1,1 @@
+"""Models in which every person is hidden in a crowd of at least k."""
