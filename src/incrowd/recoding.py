@@ -15,7 +15,7 @@ from incrowd.errors import ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.jit import interpreted
-from incrowd.kernels.mondrian import walk
+from incrowd.kernels.partition import walk
 
 _FEW_LEAVES = 10_000  # to look up: loading compiled loops takes longer
 

@@ -33,19 +33,16 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from incrowd.errors import ParameterError
-from incrowd.kernels.domains import Domains, close_groups
-from incrowd.kernels.groups import label_groups
-from incrowd.kernels.limits import Limits
-from incrowd.kernels.mondrian import N_EXTRA, NUMBER, SENSITIVE, WEIGHT, Work, mondrian
+from incrowd.kernels.mondrian import mondrian
+from incrowd.kernels.partition import Partition, Work
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
+from incrowd.publish.cutting import cut_groups
 from incrowd.publish.domains import flatten, limits
 from incrowd.publish.publisher import Choice, Progress, Publisher
 from incrowd.publish.single import cut_globally
-from incrowd.recoding import TreeRecoding
 from incrowd.table import Table
 
 _SLICE = 4_000_000  # rows visited between two looks at progress and Ctrl-C
@@ -114,47 +111,9 @@ class Mondrian(Publisher):
         n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
         if self.recoding == "single":
             return cut_globally(table, domains, bounds, n_values, progress)
-        return self._cut_groups(table, domains, bounds, n_values, progress)
 
-    def _cut_groups(self, table: Table, domains: Domains, bounds: Limits, n_values: int, progress: Progress) -> Choice:
-        n = table.n_rows
-        rows, row_of = self._distinct_rows(table, n_values)
-        most, most_leaves = n // self.k + 2, max(hierarchy.n_leaves for hierarchy in table.hierarchies)
-        work = Work(rows, np.empty_like(rows), np.empty(n, np.int32), np.zeros((4, most_leaves + 2), np.int64))
-        groups, cuts = np.empty((most, 2), np.int64), np.zeros((2 * most, 4), np.int32)
-        stack, state = np.zeros((most, 4), np.int64), np.array([1, 0, 1, 0], np.int64)
-        stack[0] = 0, len(rows), n, 0
-        progress("cutting", 0, n)
-        while state[0] > 0:
-            mondrian(work, stack, groups, cuts, state, self.strict, n_values, bounds, domains, _SLICE)
-            progress("cutting", int(state[3]), n)
-        n_groups = int(state[1])
-        group_of = np.empty(len(rows), np.int64)
-        group_of[rows[:, NUMBER]] = np.repeat(np.arange(n_groups), groups[:n_groups, 1] - groups[:n_groups, 0])
-        cell_of = group_of[row_of]
-        del work, rows, row_of
-        lo, hi = close_groups(table.codes, cell_of, n_groups, domains)
-        # Relaxed cuts send equal rows to both sides: no function of a row does that.
-        recoding = TreeRecoding(cuts[: state[2]].copy(), lo, hi) if self.strict else None
-        return Choice(lo, hi, cell_of, recoding=recoding)
+        def cut(work: Work, partition: Partition) -> None:
+            mondrian(work, partition, self.strict, n_values, bounds, domains, _SLICE)
 
-    def _distinct_rows(self, table: Table, n_values: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return rows as the kernel wants them, equal ones once, and which of them each row of the table is.
-
-        Relaxed cuts part equal rows, so they get each row by itself.
-        """
-        n, n_quasi = table.codes.shape
-        sensitive = table.sensitive if n_values and table.sensitive is not None else np.zeros(n, np.int32)
-        if self.strict:
-            told_apart = np.column_stack([table.codes, sensitive]) if n_values else table.codes
-            row_of, n_distinct = label_groups(told_apart)
-        else:
-            row_of, n_distinct = np.arange(n), n
-        first = np.empty(n_distinct, np.int64)
-        first[row_of[::-1]] = np.arange(n - 1, -1, -1)
-        rows = np.empty((n_distinct, n_quasi + N_EXTRA), np.int32)
-        rows[:, :n_quasi] = table.codes[first]
-        rows[:, SENSITIVE] = sensitive[first]
-        rows[:, WEIGHT] = np.bincount(row_of, minlength=n_distinct)
-        rows[:, NUMBER] = np.arange(n_distinct)
-        return rows, row_of
+        sensitive = table.sensitive if n_values else None
+        return cut_groups(table, self.k, domains, [sensitive], cut, progress, strict=self.strict)
