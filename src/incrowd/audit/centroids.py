@@ -1,0 +1,126 @@
+"""Spans of centroids: the clusters that a person may be in when their private coordinates vary over their range.
+
+With a person's public coordinates fixed, the difference of the squared distances to two centroids is linear in the
+private coordinates. Cluster j is reachable if some point of the box of private ranges is as near to it as to every
+other one: a linear feasibility problem. Most of them are decided without solving it: a cluster that some other one
+beats in the whole box is out (the least of a linear function over a box is at a corner, coordinate by coordinate), and
+one that wins at a point that was tried is in. Only the rest goes to a linear program. A tie counts as reachable.
+
+Repair: join the two nearest centroids of the smallest span that is too small, and look again. One centroid alone tells
+nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.audit.inputs import Inputs
+
+Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_MOST_TRIED = 256
+_TOLERANCE = 1e-9  # of squared distances, relative to the largest
+_CHUNK = 20_000
+
+
+def reachable(centers: Float64, inputs: Inputs) -> Bools:
+    """Return which clusters each person may be in, [people x clusters]."""
+    public, private = inputs.values[:, inputs.public], inputs.values[:, ~inputs.public]
+    seen, person_of = np.unique(public, axis=0, return_inverse=True)
+    if private.shape[1] == 0:
+        low = high = np.empty(0)
+    else:
+        low, high = private.min(axis=0), private.max(axis=0)
+    tried = _points(private, low, high)
+    found = [
+        _reachable(seen[start : start + _CHUNK], centers, inputs.public, low, high, tried)
+        for start in range(0, len(seen), _CHUNK)
+    ]
+    return np.concatenate(found)[person_of.ravel()]
+
+
+def _points(private: Float64, low: Float64, high: Float64) -> Float64:
+    """Return points of the box at which it is tried who wins: some corners, and rows of the table."""
+    n_private = len(low)
+    corners = np.array([[(c >> i) & 1 for i in range(n_private)] for c in range(2 ** min(n_private, 7))], np.float64)
+    corners = corners.reshape(len(corners), n_private) * (high - low) + low
+    step = max(1, len(private) // _MOST_TRIED)
+    return np.unique(np.concatenate([corners, private[::step]]), axis=0)
+
+
+def _reachable(seen: Float64, centers: Float64, public: Bools, low: Float64, high: Float64, tried: Float64) -> Bools:
+    n, n_clusters = len(seen), len(centers)
+    there, hidden = centers[:, public], centers[:, ~public]
+    # The squared distance to centroid j is fixed[j] + slope[j] . x + |x|^2 for private coordinates x; |x|^2 is common.
+    fixed = ((seen[:, None, :] - there[None]) ** 2).sum(axis=2) + (hidden**2).sum(axis=1)
+    slope = -2 * hidden
+    tolerance = _TOLERANCE * max(1.0, float(np.abs(fixed).max(initial=0.0)))
+    inside = np.zeros((n, n_clusters), np.bool_)
+    for point in tried:
+        scores = fixed + slope @ point
+        inside |= scores <= scores.min(axis=1, keepdims=True) + tolerance
+    outside = np.zeros((n, n_clusters), np.bool_)
+    for j in range(n_clusters):
+        for i in range(n_clusters):
+            difference = slope[j] - slope[i]
+            least = fixed[:, j] - fixed[:, i] + np.minimum(difference * low, difference * high).sum()
+            outside[:, j] |= least > tolerance
+    for row, j in np.argwhere(~inside & ~outside):
+        inside[row, j] = _feasible(fixed[row], slope, int(j), low, high, tolerance)
+    return inside
+
+
+def _feasible(fixed: Float64, slope: Float64, j: int, low: Float64, high: Float64, tolerance: float) -> bool:
+    """Tell whether some point of the box is nearest to centroid j."""
+    from scipy.optimize import linprog  # noqa: PLC0415 - only for what nothing simpler decides
+
+    others = np.arange(len(fixed)) != j
+    bounds = list(zip(low, high, strict=True))
+    solved = linprog(
+        np.zeros(len(low)), A_ub=slope[j] - slope[others], b_ub=fixed[others] - fixed[j] + tolerance, bounds=bounds
+    )
+    return bool(solved.status == 0)
+
+
+def find_spans(centers: Float64, inputs: Inputs) -> tuple[Int64, Bools]:
+    """Return the number of each person's span, and which spans have several classes."""
+    spans, span_of = np.unique(reachable(centers, inputs), axis=0, return_inverse=True)
+    return span_of.ravel(), spans.sum(axis=1) > 1
+
+
+def joined(centers: Float64, sizes: Float64, inputs: Inputs, k: int) -> tuple[Float64, list[str]]:
+    """Join centroids until every span that tells something holds k people."""
+    steps: list[str] = []
+    while True:
+        spans, people = np.unique(reachable(centers, inputs), axis=0, return_counts=True)
+        broken = np.flatnonzero((spans.sum(axis=1) > 1) & (people < k))
+        if len(broken) == 0:
+            return centers, steps
+        inside = np.flatnonzero(spans[broken[np.argmin(people[broken])]])
+        gaps = ((centers[inside][:, None] - centers[inside][None]) ** 2).sum(axis=2)
+        gaps[np.arange(len(inside)), np.arange(len(inside))] = np.inf
+        a, b = (int(inside[place]) for place in np.unravel_index(np.argmin(gaps), gaps.shape))
+        weights = sizes[[a, b]] if sizes[[a, b]].sum() else np.ones(2)
+        steps.append(f"join centroids {a + 1} and {b + 1} of {len(centers)}")
+        centers[a] = np.average(centers[[a, b]], axis=0, weights=weights)
+        sizes[a] += sizes[b]
+        centers, sizes = np.delete(centers, b, axis=0), np.delete(sizes, b)
+
+
+def with_centers(model: Any, centers: Float64, inputs: Inputs) -> Any:  # noqa: ANN401
+    """Return a copy of a model of centroids that has these."""
+    changed = copy.deepcopy(model)
+    changed.cluster_centers_ = centers.astype(model.cluster_centers_.dtype)
+    for name in ("n_clusters", "_n_clusters"):
+        if hasattr(changed, name):
+            setattr(changed, name, len(centers))
+    if hasattr(changed, "labels_"):
+        distances = ((inputs.values[:, None, :] - centers[None]) ** 2).sum(axis=2)
+        changed.labels_ = distances.argmin(axis=1).astype(np.int32)
+    return changed

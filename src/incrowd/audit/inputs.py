@@ -1,0 +1,167 @@
+"""What a model sees of each person, and which of it an attacker knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd import io
+from incrowd.errors import IncompatibleError, SchemaError
+from incrowd.schema import Schema
+
+Sources = frozenset[str]
+"""The columns that a feature is made of."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The people of a table as a model sees them.
+
+    Attributes
+    ----------
+    values
+        What the model computes with, [people x features].
+    public
+        Which features an attacker knows: those made of quasi-identifiers.
+    sources
+        The column or columns that each feature is made of, in words.
+    classes
+        Class of each person as a number, or ``None`` when the model has no class.
+    class_public
+        Whether the attacker knows the class.
+    """
+
+    values: npt.NDArray[np.float64]
+    public: npt.NDArray[np.bool_]
+    sources: tuple[str, ...]
+    classes: npt.NDArray[np.int64] | None
+    class_public: bool
+
+    @property
+    def n_people(self) -> int:
+        """Number of people."""
+        return len(self.values)
+
+
+def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple[Any, Inputs]:  # noqa: ANN401
+    """Return the model proper, behind its preparation steps, and what it sees of a table.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator, or a pipeline that ends in one.
+    frame
+        The people: columns under the names that the model was fitted with, and the class.
+    schema
+        Quasi-identifiers are public; every other column is private.
+    """
+    people = io.to_polars(frame)
+    names = _feature_columns(model, people, schema)
+    missing = sorted(set(names) - set(people.columns))
+    if missing:
+        fact = f"The model was fitted with columns that the table does not have: {', '.join(map(repr, missing))}"
+        raise SchemaError(fact, "give the table that the model was fitted with")
+    given = frame if hasattr(frame, "iloc") else people
+    values, sources = given[names], [frozenset([name]) for name in names]
+    last = model
+    if hasattr(model, "steps"):
+        last = model[-1]
+        for _, step in model.steps[:-1]:
+            values, sources = _transformed(step, values, sources)
+    known = set(schema.quasi)
+    public = np.array([_is_public(source, known) for source in sources], np.bool_)
+    words = tuple(" and ".join(sorted(source)) for source in sources)
+    return last, Inputs(_numbers(values), public, words, _classes(people, schema), class_public)
+
+
+def _feature_columns(model: Any, people: pl.DataFrame, schema: Schema) -> list[str]:  # noqa: ANN401
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    names = [name for name in people.columns if name != schema.target]
+    n_expected = getattr(model, "n_features_in_", len(names))
+    if n_expected != len(names):
+        fact = f"The model has {n_expected} features without names, and the table {len(names)} columns beside the class"
+        raise SchemaError(fact, "give the table with exactly the model's columns, in its order, and the class")
+    return names
+
+
+def _classes(people: pl.DataFrame, schema: Schema) -> npt.NDArray[np.int64] | None:
+    target = schema.target
+    if target is None:
+        return None
+    if target not in people.columns:
+        fact = f"The table has no column {target!r}, which the schema names as the class"
+        raise SchemaError(fact, "the audit needs the class of each person")
+    ranks = people[target].cast(pl.String()).fill_null("").rank("dense")
+    return ranks.to_numpy().astype(np.int64) - 1
+
+
+def _is_public(source: Sources, known: set[str]) -> bool:
+    if source <= known:
+        return True
+    if not source & known:
+        return False
+    fact = f"A feature of the model mixes public and private columns: {', '.join(sorted(source))}"
+    raise IncompatibleError(fact, "spans are defined for features of either kind; prepare the two apart")
+
+
+def _transformed(step: Any, values: Any, sources: list[Sources]) -> tuple[Any, list[Sources]]:  # noqa: ANN401
+    """Apply a preparation step, and follow which columns each of its outputs is made of."""
+    if isinstance(step, str):
+        return (values, sources) if step == "passthrough" else (values[:, :0], [])
+    return step.transform(values), _traced(step, sources)
+
+
+def _traced(step: Any, sources: list[Sources]) -> list[Sources]:  # noqa: ANN401
+    if isinstance(step, str):
+        return sources if step == "passthrough" else []
+    if hasattr(step, "steps"):
+        for _, inner in step.steps:
+            sources = _traced(inner, sources)
+        return sources
+    if hasattr(step, "transformers_"):
+        names = getattr(step, "feature_names_in_", None)
+        parts = [(inner, _chosen(columns, sources, names)) for _, inner, columns in step.transformers_]
+        return [source for inner, chosen in parts for source in _traced(inner, chosen)]
+    kind = type(step).__name__
+    if kind == "OneHotEncoder":
+        sizes = step._n_features_outs if hasattr(step, "_n_features_outs") else [len(c) for c in step.categories_]
+        return [source for source, n in zip(sources, sizes, strict=True) for _ in range(n)]
+    if kind in _ONE_TO_ONE:
+        return sources
+    every = frozenset[str]().union(*sources)  # any output may be made of all inputs
+    return [every] * len(step.get_feature_names_out())
+
+
+_ONE_TO_ONE = {
+    "OrdinalEncoder", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "QuantileTransformer",
+    "PowerTransformer", "FunctionTransformer",
+}  # fmt: skip
+
+
+def _chosen(columns: Any, sources: list[Sources], names: Sequence[str] | None) -> list[Sources]:  # noqa: ANN401
+    """Return the sources of the columns that one part of a column transformer works on."""
+    if isinstance(columns, slice):
+        return sources[columns]
+    chosen = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    if chosen and isinstance(chosen[0], bool | np.bool_):
+        return [source for source, is_chosen in zip(sources, chosen, strict=True) if is_chosen]
+    if chosen and isinstance(chosen[0], str):
+        order = list(names) if names is not None else [next(iter(source)) for source in sources]
+        return [sources[order.index(str(name))] for name in chosen]
+    return [sources[int(i)] for i in chosen]
+
+
+def _numbers(values: Any) -> npt.NDArray[np.float64]:  # noqa: ANN401
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    try:
+        return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, np.float64)
+    except (TypeError, ValueError):
+        fact = "The table has text in columns that the model takes as numbers"
+        raise SchemaError(fact, "audit the whole pipeline, with the step that codes the text") from None

@@ -1,0 +1,215 @@
+"""Spans of decision trees and forests.
+
+A leaf is reached by everybody whose public values pass the public tests on its path, whatever the private tests: those
+can come out either way. So two people have the same span exactly when every public test that both reach sends them
+the same way; a private test sends them both ways, and makes their span one of several classes. Every path of a trained
+tree was taken by some row, so the private values that it needs exist. In a forest the classes are combinations of
+leaves, and spans differ when they differ in any tree: the leaves that a person can reach in a tree tell how each
+public test on the way came out, so they determine the combinations too.
+
+Repair: begin with every tree cut down to its root and put splits back, those that help prediction most first, as
+long as no span falls below k. What is refused is refused for good, because spans only shrink; so no split could be
+added to the result.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.audit.inputs import Inputs
+from incrowd.errors import InfeasibleError
+
+Int64 = npt.NDArray[np.int64]
+_LEAF = -1
+
+
+class TreeView(Protocol):
+    """A tree of anybody's, as the audit wants to see it."""
+
+    def children(self, node: int) -> Int64:
+        """Return the nodes below, none for a leaf."""
+
+    def is_public(self, node: int) -> bool:
+        """Tell whether the node's test is of a public value."""
+
+    def branch(self, node: int, people: Int64) -> Int64:
+        """Return the place, among the children, of the one that each person is sent to."""
+
+    def worth(self, node: int) -> float:
+        """Return how much the split helps prediction."""
+
+    def name(self, node: int) -> str:
+        """Return the test in words."""
+
+
+@dataclass(frozen=True)
+class SklearnTree:
+    """A tree as scikit-learn keeps it."""
+
+    tree: Any
+    inputs: Inputs
+    rows: npt.NDArray[np.float32] = field(repr=False)
+
+    def children(self, node: int) -> Int64:
+        """Return left and right."""
+        left = self.tree.children_left[node]
+        return np.array([] if left == _LEAF else [left, self.tree.children_right[node]], np.int64)
+
+    def is_public(self, node: int) -> bool:
+        """Look the feature up."""
+        return bool(self.inputs.public[self.tree.feature[node]])
+
+    def branch(self, node: int, people: Int64) -> Int64:
+        """Compare with the threshold, in the precision that scikit-learn uses."""
+        values = self.rows[people, self.tree.feature[node]]
+        right = ~(values <= self.tree.threshold[node])
+        if hasattr(self.tree, "missing_go_to_left") and self.tree.missing_go_to_left[node]:
+            right &= ~np.isnan(values)
+        return np.asarray(right, np.int64)
+
+    def worth(self, node: int) -> float:
+        """Return the decrease of impurity, by number of training rows."""
+        weighted = self.tree.weighted_n_node_samples * self.tree.impurity
+        return float(weighted[node] - weighted[self.children(node)].sum())
+
+    def name(self, node: int) -> str:
+        """Return the comparison."""
+        return f"{self.inputs.sources[self.tree.feature[node]]} <= {self.tree.threshold[node]:.6g}"
+
+
+class Partition:
+    """People by span, refined test by test."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        n = inputs.n_people
+        classes = np.zeros(n, np.int64) if inputs.classes is None else inputs.classes
+        self.span_of = classes.copy() if inputs.class_public else np.zeros(n, np.int64)
+        n_spans = int(self.span_of.max()) + 1 if n else 0
+        several = not inputs.class_public and (inputs.classes is None or len(np.unique(classes)) > 1)
+        self.multiple = np.full(n_spans, several)
+        self.people = np.bincount(self.span_of, minlength=n_spans)
+
+    def parts(self, people: Int64, branch: Int64, n_branches: int) -> tuple[Int64, Int64, Int64, Int64]:
+        """Return the parts into which a public test cuts the spans of people: (span, size, part of each person)."""
+        pairs, part_of, sizes = np.unique(
+            self.span_of[people] * n_branches + branch, return_inverse=True, return_counts=True
+        )
+        return pairs // n_branches, sizes, part_of, people
+
+    def cut(self, parts: tuple[Int64, Int64, Int64, Int64]) -> None:
+        """Make each part a span of its own."""
+        old, sizes, part_of, people = parts
+        self.span_of[people] = len(self.people) + part_of
+        self.people[old] = 0
+        self.people = np.concatenate([self.people, sizes])
+        self.multiple = np.concatenate([self.multiple, self.multiple[old]])
+
+    def tell(self, people: Int64) -> None:
+        """Note that a private test sends people both ways."""
+        self.multiple[self.span_of[people]] = True
+
+    def is_settled(self, people: Int64) -> bool:
+        """Tell whether no test can change anything for these people."""
+        spans = self.span_of[people]
+        return bool((self.people[spans] == 1).all() and self.multiple[spans].all())
+
+    def numbered(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
+        """Return the spans that have people, numbered from 0."""
+        used, span_of = np.unique(self.span_of, return_inverse=True)
+        return span_of, self.multiple[used]
+
+
+def find_spans(trees: list[TreeView], inputs: Inputs) -> Partition:
+    """Send everybody down every tree."""
+    partition = Partition(inputs)
+    everybody = np.arange(inputs.n_people)
+    for tree in trees:
+        pending = [(0, everybody)]
+        while pending:
+            node, people = pending.pop()
+            children = tree.children(node)
+            if len(children) == 0 or len(people) == 0 or partition.is_settled(people):
+                continue
+            if not tree.is_public(node):
+                partition.tell(people)
+                pending += [(int(child), people) for child in children]
+                continue
+            branch = tree.branch(node, people)
+            partition.cut(partition.parts(people, branch, len(children)))
+            pending += [(int(child), people[branch == place]) for place, child in enumerate(children)]
+    return partition
+
+
+def grow_back(trees: list[TreeView], inputs: Inputs, k: int) -> tuple[list[set[int]], list[str]]:
+    """Return the nodes of each tree whose splits can stay, and in words the subtrees that have to go."""
+    partition = Partition(inputs)
+    if partition.multiple.any() and inputs.n_people < k:
+        fact = f"The table has {inputs.n_people} people, fewer than k = {k}: even a model without splits tells too much"
+        raise InfeasibleError(fact, f"use k = {inputs.n_people} or less", best={"k": inputs.n_people})
+    kept: list[set[int]] = [set() for _ in trees]
+    dropped: list[str] = []
+    queue = [(-tree.worth(0), t, 0, np.arange(inputs.n_people)) for t, tree in enumerate(trees) if _splits(tree, 0)]
+    heapq.heapify(queue)
+    while queue:
+        _, t, node, people = heapq.heappop(queue)
+        tree = trees[t]
+        below = _put_back(tree, node, people, partition, k)
+        if below is None:
+            where = f"tree {t + 1}, " if len(trees) > 1 else ""
+            dropped.append(f"collapse {where}node {node} ({tree.name(node)}), reached by {len(people)} people")
+            continue
+        kept[t].add(node)
+        for child, there in below:
+            if _splits(tree, child):
+                heapq.heappush(queue, (-tree.worth(child), t, child, there))
+    return kept, dropped
+
+
+def _splits(tree: TreeView, node: int) -> bool:
+    return len(tree.children(node)) > 0
+
+
+def _put_back(tree: TreeView, node: int, people: Int64, partition: Partition, k: int) -> list[tuple[int, Int64]] | None:
+    """Put a split back if every span keeps k people, and return who can reach each child."""
+    children = tree.children(node)
+    if not tree.is_public(node):
+        if (partition.people[partition.span_of[people]] < k).any():
+            return None
+        partition.tell(people)
+        return [(int(child), people) for child in children]
+    branch = tree.branch(node, people)
+    parts = partition.parts(people, branch, len(children))
+    if ((parts[1] < k) & partition.multiple[parts[0]]).any():
+        return None
+    partition.cut(parts)
+    return [(int(child), people[branch == place]) for place, child in enumerate(children)]
+
+
+def pruned(tree: Any, kept: set[int]) -> Any:  # noqa: ANN401
+    """Return a scikit-learn tree with only these splits; nothing of the others stays in it."""
+    state = tree.__getstate__()
+    order, depth_of = [0], {0: 0}
+    for node in order:  # grows while it is walked
+        if node in kept:
+            for child in (int(tree.children_left[node]), int(tree.children_right[node])):
+                order.append(child)
+                depth_of[child] = depth_of[node] + 1
+    place = {node: i for i, node in enumerate(order)}
+    nodes = state["nodes"][order].copy()
+    for i, node in enumerate(order):
+        if node in kept:
+            nodes["left_child"][i] = place[int(tree.children_left[node])]
+            nodes["right_child"][i] = place[int(tree.children_right[node])]
+        else:
+            nodes["left_child"][i] = nodes["right_child"][i] = -1
+            nodes["feature"][i], nodes["threshold"][i] = -2, -2.0
+    state |= {"nodes": nodes, "values": state["values"][order].copy(), "node_count": len(order)}
+    state["max_depth"] = max(depth_of.values())
+    empty = type(tree)(*tree.__reduce__()[1])
+    empty.__setstate__(state)
+    return empty
