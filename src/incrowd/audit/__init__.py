@@ -70,7 +70,7 @@ def _fitted_trees(model: Any) -> list[Any]:  # noqa: ANN401
 def _audit_trees(model: Any, proper: Any, fitted: list[Any], inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
     rows = inputs.values.astype(np.float32)
     views: list[trees.TreeView] = [trees.SklearnTree(member.tree_, inputs, rows) for member in fitted]
-    span_of, multiple = trees.find_spans(views, inputs).numbered()
+    span_of, multiple = trees.find_spans(views, inputs)
 
     def mend() -> tuple[list[set[int]], list[str]]:
         return trees.grow_back(views, inputs, k)

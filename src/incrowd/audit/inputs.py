@@ -47,6 +47,16 @@ class Inputs:
         """Number of people."""
         return len(self.values)
 
+    def known_alike(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return one person of each kind that an attacker can tell apart, and the kind of each person."""
+        known = self.values[:, self.public]
+        if self.class_public and self.classes is not None:
+            known = np.column_stack([known, self.classes])
+        if known.shape[1] == 0:
+            return np.zeros(1, np.int64), np.zeros(self.n_people, np.int64)
+        _, one_of, kind_of = np.unique(known, axis=0, return_index=True, return_inverse=True, equal_nan=True)
+        return one_of, kind_of.ravel()
+
 
 def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple[Any, Inputs]:  # noqa: ANN401
     """Return the model proper, behind its preparation steps, and what it sees of a table.

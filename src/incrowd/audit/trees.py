@@ -40,6 +40,9 @@ class TreeView(Protocol):
     def branch(self, node: int, people: Int64) -> Int64:
         """Return the place, among the children, of the one that each person is sent to."""
 
+    def leaves(self, people: Int64) -> Int64 | None:
+        """Return the leaf of each person if all tests of the tree are public."""
+
     def worth(self, node: int) -> float:
         """Return how much the split helps prediction."""
 
@@ -72,6 +75,11 @@ class SklearnTree:
             right &= ~np.isnan(values)
         return np.asarray(right, np.int64)
 
+    def leaves(self, people: Int64) -> Int64 | None:
+        """Ask the tree itself."""
+        tested = self.tree.feature[self.tree.children_left != _LEAF]
+        return np.asarray(self.tree.apply(self.rows[people])) if self.inputs.public[tested].all() else None
+
     def worth(self, node: int) -> float:
         """Return the decrease of impurity, by number of training rows."""
         weighted = self.tree.weighted_n_node_samples * self.tree.impurity
@@ -85,14 +93,13 @@ class SklearnTree:
 class Partition:
     """People by span, refined test by test."""
 
-    def __init__(self, inputs: Inputs) -> None:
-        n = inputs.n_people
-        classes = np.zeros(n, np.int64) if inputs.classes is None else inputs.classes
-        self.span_of = classes.copy() if inputs.class_public else np.zeros(n, np.int64)
-        n_spans = int(self.span_of.max()) + 1 if n else 0
+    def __init__(self, inputs: Inputs, among: Int64) -> None:
+        classes = np.zeros(inputs.n_people, np.int64) if inputs.classes is None else inputs.classes
+        self.span_of = classes.copy() if inputs.class_public else np.zeros_like(classes)
+        self.n_spans = int(classes.max(initial=0)) + 1
         several = not inputs.class_public and (inputs.classes is None or len(np.unique(classes)) > 1)
-        self.multiple = np.full(n_spans, several)
-        self.people = np.bincount(self.span_of, minlength=n_spans)
+        self.multiple = np.full(self.n_spans, several)
+        self.people = np.bincount(self.span_of[among], minlength=self.n_spans)
 
     def parts(self, people: Int64, branch: Int64, n_branches: int) -> tuple[Int64, Int64, Int64, Int64]:
         """Return the parts into which a public test cuts the spans of people: (span, size, part of each person)."""
@@ -104,50 +111,66 @@ class Partition:
     def cut(self, parts: tuple[Int64, Int64, Int64, Int64]) -> None:
         """Make each part a span of its own."""
         old, sizes, part_of, people = parts
-        self.span_of[people] = len(self.people) + part_of
+        first, last = self.n_spans, self.n_spans + len(sizes)
+        while last > len(self.people):  # room for twice as many, so that it is seldom made
+            self.people = np.concatenate([self.people, np.zeros_like(self.people)])
+            self.multiple = np.concatenate([self.multiple, np.zeros_like(self.multiple)])
+        self.span_of[people] = first + part_of
         self.people[old] = 0
-        self.people = np.concatenate([self.people, sizes])
-        self.multiple = np.concatenate([self.multiple, self.multiple[old]])
+        self.people[first:last] = sizes
+        self.multiple[first:last] = self.multiple[old]
+        self.n_spans = last
 
     def tell(self, people: Int64) -> None:
         """Note that a private test sends people both ways."""
         self.multiple[self.span_of[people]] = True
 
-    def is_settled(self, people: Int64) -> bool:
-        """Tell whether no test can change anything for these people."""
+    def unsettled(self, people: Int64) -> Int64:
+        """Return those of these people for whom a test can still change anything."""
         spans = self.span_of[people]
-        return bool((self.people[spans] == 1).all() and self.multiple[spans].all())
+        return people[(self.people[spans] > 1) | ~self.multiple[spans]]
 
-    def numbered(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
-        """Return the spans that have people, numbered from 0."""
-        used, span_of = np.unique(self.span_of, return_inverse=True)
+    def numbered(self, people: Int64) -> tuple[Int64, npt.NDArray[np.bool_]]:
+        """Return the spans of these people, numbered from 0."""
+        used, span_of = np.unique(self.span_of[people], return_inverse=True)
         return span_of, self.multiple[used]
 
 
-def find_spans(trees: list[TreeView], inputs: Inputs) -> Partition:
-    """Send everybody down every tree."""
-    partition = Partition(inputs)
-    everybody = np.arange(inputs.n_people)
+def find_spans(trees: list[TreeView], inputs: Inputs) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """Send everybody down every tree; return the number of each person's span, and which spans have several classes."""
+    alike, person_of = inputs.known_alike()
+    span_of, multiple = _find_spans(trees, inputs, alike)
+    return span_of[person_of], multiple
+
+
+def _find_spans(trees: list[TreeView], inputs: Inputs, everybody: Int64) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """Send one of each kind of people down every tree."""
+    partition = Partition(inputs, everybody)
     for tree in trees:
+        leaves = tree.leaves(everybody)
+        if leaves is not None:
+            partition.cut(partition.parts(everybody, leaves, int(leaves.max(initial=0)) + 1))
+            continue
         pending = [(0, everybody)]
         while pending:
-            node, people = pending.pop()
-            children = tree.children(node)
-            if len(children) == 0 or len(people) == 0 or partition.is_settled(people):
+            node, reaching = pending.pop()
+            children, people = tree.children(node), partition.unsettled(reaching)
+            if len(children) == 0 or len(people) == 0:
                 continue
             if not tree.is_public(node):
                 partition.tell(people)
                 pending += [(int(child), people) for child in children]
                 continue
             branch = tree.branch(node, people)
-            partition.cut(partition.parts(people, branch, len(children)))
+            if branch.min() < branch.max():
+                partition.cut(partition.parts(people, branch, len(children)))
             pending += [(int(child), people[branch == place]) for place, child in enumerate(children)]
-    return partition
+    return partition.numbered(everybody)
 
 
 def grow_back(trees: list[TreeView], inputs: Inputs, k: int) -> tuple[list[set[int]], list[str]]:
     """Return the nodes of each tree whose splits can stay, and in words the subtrees that have to go."""
-    partition = Partition(inputs)
+    partition = Partition(inputs, np.arange(inputs.n_people))
     if partition.multiple.any() and inputs.n_people < k:
         fact = f"The table has {inputs.n_people} people, fewer than k = {k}: even a model without splits tells too much"
         raise InfeasibleError(fact, f"use k = {inputs.n_people} or less", best={"k": inputs.n_people})
