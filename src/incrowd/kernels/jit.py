@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -85,18 +87,39 @@ def interpreted(when: bool) -> Iterator[None]:
 
 @cache
 def _forget_stale_cache(folder: Path) -> None:
-    """Remove compiled kernels when any kernel file has changed.
+    """Remove compiled kernels of every file that has changed, or that uses one that has.
 
     Numba looks only at the file of the kernel itself and would keep an old version of what it calls elsewhere.
     """
     kept = folder / "__pycache__"
-    stamp = kept / "kernels.stamp"
-    files = sorted(folder.glob("*.py"))
-    now = "\n".join(f"{path.name} {path.stat().st_mtime_ns} {path.stat().st_size}" for path in files)
+    stamp = kept / "kernels.json"
     with suppress(OSError):
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == now:
+        now = _versions(folder)
+        before = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
+        if before == now:
             return
-        for path in [*kept.glob("*.nbi"), *kept.glob("*.nbc")]:
-            path.unlink(missing_ok=True)
         kept.mkdir(exist_ok=True)
-        stamp.write_text(now, encoding="utf-8")
+        for path in [*kept.glob("*.nbi"), *kept.glob("*.nbc")]:
+            name = path.name.partition(".")[0]
+            if name not in before or before[name] != now.get(name):
+                path.unlink(missing_ok=True)
+        stamp.write_text(json.dumps(now), encoding="utf-8")
+
+
+def _versions(folder: Path) -> dict[str, list[str]]:
+    """Return for each kernel file the time and size of all files that it is made of."""
+    files = {path.stem: path for path in folder.glob("*.py")}
+    uses = {
+        name: set(re.findall(r"^from incrowd\.kernels\.(\w+) import", path.read_text(encoding="utf-8"), re.MULTILINE))
+        for name, path in files.items()
+    }
+    version = {name: f"{name} {path.stat().st_mtime_ns} {path.stat().st_size}" for name, path in files.items()}
+    versions = {}
+    for name in files:
+        reached, pending = {name}, [name]
+        while pending:
+            new = uses.get(pending.pop(), set()) - reached
+            reached |= new
+            pending += new
+        versions[name] = sorted(version[other] for other in reached if other in version)
+    return versions
