@@ -128,7 +128,8 @@ class Partition:
     def unsettled(self, people: Int64) -> Int64:
         """Return those of these people for whom a test can still change anything."""
         spans = self.span_of[people]
-        return people[(self.people[spans] > 1) | ~self.multiple[spans]]
+        open_ = (self.people[spans] > 1) | ~self.multiple[spans]
+        return np.asarray(people[open_])
 
     def numbered(self, people: Int64) -> tuple[Int64, npt.NDArray[np.bool_]]:
         """Return the spans of these people, numbered from 0."""
