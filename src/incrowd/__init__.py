@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     )
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
-    from incrowd.publish import Mondrian, NSVDist, methods, publish
+    from incrowd.publish import IACc, IACk, Mondrian, NSVDist, methods, publish
+    from incrowd.publish.iac_curves import (
+        group_size_curve,
+        level_curves,
+        plot_levels,
+        plot_suppression,
+        suppression_curves,
+    )
     from incrowd.release import Release
     from incrowd.schema import Schema
     from incrowd.verify import Verdict, verify
@@ -41,7 +48,14 @@ _HOME = {
     ),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
-    "incrowd.publish": ("Mondrian", "NSVDist", "methods"),
+    "incrowd.publish": ("IACc", "IACk", "Mondrian", "NSVDist", "methods"),
+    "incrowd.publish.iac_curves": (
+        "group_size_curve",
+        "level_curves",
+        "plot_levels",
+        "plot_suppression",
+        "suppression_curves",
+    ),
     "incrowd.release": ("Release",),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict",),
@@ -51,6 +65,8 @@ _VERBS = ("publish", "verify")  # packages that can be called: importing one bin
 
 __all__ = [
     "HierarchyError",
+    "IACc",
+    "IACk",
     "IncompatibleError",
     "IncrowdError",
     "InfeasibleError",
@@ -71,11 +87,16 @@ __all__ = [
     "bins",
     "dates",
     "frequency",
+    "group_size_curve",
+    "level_curves",
     "mdl",
     "methods",
+    "plot_levels",
+    "plot_suppression",
     "prefixes",
     "publish",
     "read",
+    "suppression_curves",
     "verify",
     "write",
 ]

@@ -35,6 +35,21 @@ CLAIMS = {
         {"loss": "monotone_entropy"},
         {"presplit": 80},
     ],
+    "iack": [
+        {},
+        {"l": 1.3},
+        {"l": 2, "l_kind": "distinct"},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4},
+        {"t": 0.4, "ordered": True},
+        {"alpha": 0.8},
+    ],
+    "iacc": [
+        {"delta_c": None, "delta_d": None},
+        {"delta_c": None, "delta_d": None, "l": 1.3},
+        {"delta_c": None, "delta_d": None, "t": 0.4, "alpha": 0.8},
+    ],
 }
 CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]
 
@@ -46,6 +61,11 @@ def test_every_publisher_has_claims():
 def made(case, **parameters):
     name, claims = case
     return PUBLISHERS[name](**claims, **parameters)
+
+
+def plain(name, **parameters):
+    """A publisher as in its first claim."""
+    return made((name, CLAIMS[name][0]), **parameters)
 
 
 def assert_reached(manifest, levels):
@@ -106,18 +126,18 @@ def test_every_kind_of_frame_comes_back_as_it_came(name, kind):
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
     given_frame = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
     before = copy.deepcopy(given_frame)
-    release = PUBLISHERS[name](k=2).publish(given_frame, schema, seed=3)
+    release = plain(name, k=2).publish(given_frame, schema, seed=3)
     assert type(release.frame) is type(given_frame)
     assert type(release.sample(seed=1)) is type(given_frame)
     if release.private.recoding is not None:
         assert type(release.transform(given_frame)) is type(given_frame)
     assert pl.from_dataframe(given_frame).equals(pl.from_dataframe(before))
-    assert pl.from_dataframe(release.frame).equals(PUBLISHERS[name](k=2).publish(frame, schema, seed=3).frame)
+    assert pl.from_dataframe(release.frame).equals(plain(name, k=2).publish(frame, schema, seed=3).frame)
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
 def test_methods_are_frozen_and_keyword_only(name):
-    method = PUBLISHERS[name](k=2)
+    method = plain(name, k=2)
     with pytest.raises(dataclasses.FrozenInstanceError):
         method.k = 3
     with pytest.raises(TypeError):
@@ -129,16 +149,16 @@ def test_sensitive_constraints_need_a_sensitive_column(name):
     frame = pl.DataFrame({"a": [1, 2, 3, 4]})
     schema = ic.Schema(quasi={"a": ic.Intervals()})
     if PUBLISHERS[name].homogeneous:
-        assert PUBLISHERS[name](k=2).publish(frame, schema).verify(frame).ok
+        assert plain(name, k=2).publish(frame, schema).verify(frame).ok
     with pytest.raises(ic.SchemaError, match="no sensitive column"):
-        PUBLISHERS[name](k=2, l=2).publish(frame, schema)
+        plain(name, k=2, l=2).publish(frame, schema)
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
 def test_without_a_seed_the_order_is_the_operating_systems(name):
     frame = pl.DataFrame({"a": list(range(50)), "s": ["u", "v"] * 25})
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
-    runs = {tuple(PUBLISHERS[name](k=5).publish(frame, schema).private.rows) for _ in range(3)}
+    runs = {tuple(plain(name, k=5).publish(frame, schema).private.rows) for _ in range(3)}
     assert len(runs) == 3
 
 

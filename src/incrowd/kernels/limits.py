@@ -11,6 +11,7 @@ from incrowd.kernels.jit import kernel
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED = range(8)
 ENTROPY, T, OVERALL = range(3)
@@ -47,6 +48,29 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
         if largest * whole[C_DENOMINATOR] >= tail * whole[C_NUMERATOR]:
             return False
     return bool(real[T] >= 1.0 or _distance(counts, n, real, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
+
+
+@kernel
+def groups_hold(counts: Int64, sizes: Int64, limits: Limits) -> Bools:
+    """Tell of each group whether it keeps every limit; counts are [groups x sensitive values]."""
+    found = np.empty(len(sizes), np.bool_)
+    for g in range(len(sizes)):
+        found[g] = holds(counts[g], int(sizes[g]), limits)
+    return found
+
+
+@kernel
+def unions_hold(counts: Int64, sizes: Int64, order: Int64, limits: Limits) -> Bools:
+    """Tell whether the first 1, 2, ... groups of an order keep every limit when they are made one."""
+    found = np.empty(len(order), np.bool_)
+    together = np.zeros(counts.shape[1], np.int64)
+    n = 0
+    for i in range(len(order)):
+        n += int(sizes[order[i]])
+        for v in range(len(together)):
+            together[v] += counts[order[i], v]
+        found[i] = holds(together, n, limits)
+    return found
 
 
 @kernel

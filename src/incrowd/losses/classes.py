@@ -59,7 +59,7 @@ def _kept_information(cells: Cells, attribute: int) -> float:
         told = groups != labels[np.argmax(whole)]
         groups, classes, mass = groups[told], classes[told], mass[told]
     share = (cells.n_rows - int(whole.sum())) / cells.n_total
-    return share * _normalized(_sums(groups, mass), _sums(classes, mass), mass)
+    return share * information_of_sums(_sums(groups, mass), _sums(classes, mass), mass)
 
 
 def class_masses(cells: Cells, labels: Counts, n_groups: int) -> Joint:
@@ -91,7 +91,7 @@ def normalized_mutual_information(table: npt.ArrayLike) -> float:
     Dividing by the attribute's entropy keeps attributes of many values from looking informative.
     """
     counts = np.asarray(table, np.float64)
-    return _normalized(counts.sum(axis=1), counts.sum(axis=0), counts.ravel())
+    return information_of_sums(counts.sum(axis=1), counts.sum(axis=0), counts.ravel())
 
 
 def normalized_divergence(before: npt.ArrayLike, after: npt.ArrayLike) -> float:
@@ -116,7 +116,8 @@ def entropy_of(masses: npt.ArrayLike) -> float:
     return max(float(np.log2(total) - np.sum(m * np.log2(m)) / total), 0.0) if len(m) > 1 else 0.0
 
 
-def _normalized(values: Floats, classes: Floats, joint: Floats) -> float:
+def information_of_sums(values: Floats, classes: Floats, joint: Floats) -> float:
+    """Return I_N from the mass of each value, of each class, and of each (value, class) that occurs."""
     bits = entropy_of(values)
     information = bits + entropy_of(classes) - entropy_of(joint)
     return min(max(information / bits, 0.0), 1.0) if bits else 0.0

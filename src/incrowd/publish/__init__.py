@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from types import ModuleType
 from typing import Any
 
 from incrowd.errors import ParameterError
+from incrowd.publish.iacc import IACc
+from incrowd.publish.iack import IACk
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.publisher import Choice, Progress, Publisher
 from incrowd.release import Release
 from incrowd.schema import Schema
 
-PUBLISHERS: dict[str, type[Publisher]] = {publisher.name: publisher for publisher in (Mondrian, NSVDist)}
+PUBLISHERS: dict[str, type[Publisher]] = {publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc)}
 
-__all__ = ["PUBLISHERS", "Choice", "Mondrian", "NSVDist", "Progress", "Publisher", "make", "methods", "publish"]
+__all__ = [
+    "PUBLISHERS",
+    "Choice",
+    "IACc",
+    "IACk",
+    "Mondrian",
+    "NSVDist",
+    "Progress",
+    "Publisher",
+    "make",
+    "methods",
+    "publish",
+]
 
 
 def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
@@ -30,7 +44,7 @@ def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
     if unknown:
         fact = f"Method {method!r} has no parameter {', '.join(map(repr, unknown))}"
         raise ParameterError(fact, f"its parameters are {', '.join(known)}")
-    if "k" in known and "k" not in parameters:
+    if "k" not in parameters and any(field.name == "k" and field.default is MISSING for field in fields(publisher)):
         fact = f"Method {method!r} needs k"
         raise ParameterError(fact, "say how large a crowd shall hide each person: k=10")
     return publisher(**parameters)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +39,10 @@ class Choice:
         Published sensitive counts per cell, or ``None`` when exact values are published.
     recoding
         The function of a row that the method learned, if it is one.
+    privacy
+        What every group keeps, if the method found out more than it was asked for.
+    numbers
+        What else the method has to say; the owner finds it in `Release.levels`.
     """
 
     lo: npt.NDArray[np.int32]
@@ -46,6 +50,8 @@ class Choice:
     cell_of: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int32] | None = None
     recoding: Recoding | None = None
+    privacy: Privacy | None = None
+    numbers: Mapping[str, float | int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,15 +129,16 @@ class Publisher(ABC):
             choice.cell_of[shuffled],
             counts=choice.counts,
             method={"name": self.name, "parameters": asdict(self)},
-            guarantees=self.privacy().guarantees(),
+            guarantees=(choice.privacy or self.privacy()).guarantees(),
             homogeneous=self.homogeneous,
             seed=seed,
             recoding=choice.recoding,
             kind=io.kind_of(frame),
         )
+        numbers = choice.numbers
         del table, choice  # verifying takes as much room again
         report("verifying", 0, 1)
         verdict = release.verify(original, promises_only=True)
         verdict.raise_for_violations()
         report("verifying", 1, 1)
-        return replace(release, levels=verdict.levels)
+        return replace(release, levels=verdict.levels | dict(numbers))

@@ -69,7 +69,8 @@ class Release:
     kind
         Kind of frames to return: polars, pandas or pyarrow.
     levels
-        The levels that verification found when the release was made; ``None`` for one that was loaded.
+        The levels that verification found when the release was made, and numbers that the method had to add;
+        ``None`` for one that was loaded.
     """
 
     hierarchies: tuple[Hierarchy, ...]

@@ -1,0 +1,164 @@
+"""Figures: the one place that knows matplotlib, which is loaded when something is drawn.
+
+`figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `save` writes it as the file's
+name says. Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart; lines
+differ by marker and dash too, so that they also do in print. Figures belong to nobody but their caller:
+nothing is kept in matplotlib's global state.
+
+>>> import polars as pl
+>>> from incrowd import plots
+>>> drawn = plots.figure(title="two lines")
+>>> points = pl.DataFrame({"k": [1, 2, 1, 2], "loss": [1, 3, 2, 4], "of": list("aabb")})
+>>> plots.lines(drawn.axes[0], points, "k", "loss", "of")
+>>> [line.get_label() for line in drawn.axes[0].lines]
+['a', 'b']
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import polars as pl
+
+from incrowd.errors import MissingDependencyError, ParameterError
+from incrowd.io.atomic import atomic_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Figure  # noqa: PLC0414 - others name the type as plots.Figure
+
+Theme = Literal["light", "dark"]
+
+_SHARED = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+PALETTE: dict[Theme, tuple[str, ...]] = {
+    "light": (*_SHARED, "#000000", "#999999"),
+    "dark": ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#FFFFFF", "#999999"),
+}
+"""Colours of lines and bars, in order."""
+
+_INK: dict[Theme, tuple[str, str, str]] = {
+    "light": ("#FFFFFF", "#222222", "#DDDDDD"),
+    "dark": ("#16191D", "#E6E6E6", "#3A4048"),
+}
+_MARKERS = "osD^vPX*"
+_DASHES = ("-", "--", "-.", ":")
+_FORMATS = (".svg", ".png")
+_DOTS_PER_INCH = 160
+_FEW_POINTS = 40  # that markers are drawn for
+
+
+def figure(
+    n_panels: int = 1, *, title: str | None = None, theme: Theme = "light", width: float = 5.2, height: float = 3.9
+) -> Figure:
+    """Return a figure with empty panels side by side, as ``figure.axes``.
+
+    Parameters
+    ----------
+    n_panels
+        Number of panels.
+    title
+        Written above all of them.
+    theme
+        ``"light"`` or ``"dark"``.
+    width, height
+        Of one panel, in inches.
+    """
+    if theme not in get_args(Theme):
+        fact = f"theme is {theme!r}"
+        raise ParameterError(fact, f"use one of {', '.join(get_args(Theme))}")
+    matplotlib = _matplotlib()
+    with matplotlib.rc_context(_settings(theme)):
+        made: Figure = matplotlib.figure.Figure(figsize=(n_panels * width, height), layout="constrained")
+        made.subplots(1, n_panels)
+        if title is not None:
+            made.suptitle(title)
+    return made
+
+
+def lines(
+    axes: Axes,
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    by: str | None = None,
+    *,
+    labels: tuple[str, str] | None = None,
+    title: str | None = None,
+    log_x: bool = False,
+) -> None:
+    """Draw one line for each value of a column, in the order in which the values appear.
+
+    Parameters
+    ----------
+    axes
+        The panel.
+    frame
+        Its rows are the points; one whose `y` is not finite is left out, and interrupts its line.
+    x, y, by
+        Columns: the two coordinates, and whose value names the line.
+    labels
+        What is written at the two axes, if not the columns' names.
+    title
+        Written above the panel.
+    log_x
+        Whether `x` is shown on a logarithmic scale.
+    """
+    parts = {y: frame} if by is None else {str(name): part for (name,), part in _parts(frame, by)}
+    for i, (name, part) in enumerate(parts.items()):
+        marker = _MARKERS[i % len(_MARKERS)] if part.height <= _FEW_POINTS else ""
+        dash = _DASHES[i // len(_MARKERS) % len(_DASHES)]
+        heights = part[y].cast(pl.Float64()).to_numpy()
+        axes.plot(part[x].to_numpy(), heights, marker=marker, markersize=4, linestyle=dash, label=name)
+    if log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    across, up = labels or (x, y)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    if title is not None:
+        axes.set_title(title)
+    if by is not None:
+        axes.legend(frameon=False, fontsize="small", labelcolor=axes.xaxis.label.get_color())
+
+
+def save(drawn: Figure, path: str | Path) -> None:
+    """Write a figure as SVG or PNG, by the file's name; the same figure gives the same bytes."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        fact = f"A figure cannot be written as {str(path)!r}"
+        raise ParameterError(fact, f"end the file's name in {' or '.join(_FORMATS)}")
+    metadata: dict[str, Any] = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with _matplotlib().rc_context({"svg.hashsalt": "incrowd"}), atomic_file(path) as temporary:
+        drawn.savefig(temporary, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=metadata)
+
+
+def _parts(frame: pl.DataFrame, by: str) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
+    return list(frame.group_by(by, maintain_order=True))
+
+
+def _settings(theme: Theme) -> dict[str, Any]:
+    """Return matplotlib's settings for a theme; panels remember them."""
+    paper, ink, grid = _INK[theme]
+    settings: dict[str, Any] = dict.fromkeys(("figure.facecolor", "axes.facecolor"), paper)
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    settings |= dict.fromkeys(inked, ink)
+    return settings | {
+        "axes.grid": True,
+        "grid.color": grid,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.titlesize": "medium",
+        "axes.prop_cycle": _matplotlib().cycler(color=PALETTE[theme]),
+        "font.size": 9,
+    }
+
+
+def _matplotlib() -> Any:  # noqa: ANN401
+    try:
+        import matplotlib.figure  # noqa: PLC0415
+    except ModuleNotFoundError:
+        fact = "Drawing needs matplotlib, which is not installed"
+        raise MissingDependencyError(fact, extra="report") from None
+    return matplotlib

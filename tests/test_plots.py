@@ -1,0 +1,98 @@
+"""Figures: themes, lines, files; and a clear word when matplotlib is not there."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd import plots
+
+POINTS = pl.DataFrame({"k": [1, 2, 3] * 2, "loss": [1.0, 2.0, float("inf"), 3.0, 2.0, 1.0], "of": list("bbbaaa")})
+
+
+def luminance(colour):
+    from matplotlib.colors import to_rgb
+
+    linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(colour)]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_written_can_be_read(theme):
+    drawn = plots.figure(2, title="above", theme=theme)
+    axes = drawn.axes[1]
+    plots.lines(axes, POINTS, "k", "loss", "of", title="a panel")
+    written = [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.get_legend().get_texts(), *axes.get_xticklabels()]
+    for text in [*written, *drawn.texts]:
+        assert contrast(text.get_color(), drawn.get_facecolor()) > 7
+    for line in axes.lines:
+        assert contrast(line.get_color(), axes.get_facecolor()) > 2
+    assert len(drawn.axes) == 2
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_differ_and_so_do_markers(theme):
+    n = 12
+    many = pl.DataFrame({"x": [0, 1] * n, "y": range(2 * n), "of": [f"line {i // 2}" for i in range(2 * n)]})
+    drawn = plots.figure(theme=theme)
+    plots.lines(drawn.axes[0], many, "x", "y", "of")
+    lines = drawn.axes[0].lines
+    assert len(set(plots.PALETTE[theme])) == 8
+    assert [line.get_color() for line in lines[:8]] == list(plots.PALETTE[theme])
+    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == n
+
+
+def test_lines_are_in_order_of_appearance_and_break_at_what_is_not_finite():
+    axes = plots.figure().axes[0]
+    plots.lines(axes, POINTS, "k", "loss", "of", labels=("across", "up"), log_x=True)
+    assert [line.get_label() for line in axes.lines] == ["b", "a"]
+    assert np.isfinite(axes.lines[0].get_ydata()).tolist() == [True, True, False]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("across", "up", "log")
+    assert axes.get_ylim()[1] < 4
+    plots.lines(axes, POINTS, "k", "loss")
+    assert len(axes.lines) == 3
+
+
+def test_files_are_what_their_names_say_and_repeat(tmp_path):
+    for name in ("one.svg", "two.SVG", "one.png", "two.PNG"):
+        drawn = plots.figure()
+        plots.lines(drawn.axes[0], POINTS, "k", "loss", "of")
+        plots.save(drawn, tmp_path / name)
+    assert ET.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
+    assert (tmp_path / "one.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.SVG").read_bytes()
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.PNG").read_bytes()
+    with pytest.raises(ic.ParameterError, match=r"cannot be written as .*\.jpg"):
+        plots.save(drawn, tmp_path / "one.jpg")
+    with pytest.raises(ic.InputError, match="there is no folder"):
+        plots.save(drawn, tmp_path / "nowhere" / "one.svg")
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_unknown_themes_are_refused():
+    with pytest.raises(ic.ParameterError, match="theme is 'sepia'"):
+        plots.figure(theme="sepia")
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ic.MissingDependencyError, match=r"pip install 'incrowd\[report\]'"):
+        plots.figure()
+
+
+def test_nothing_is_loaded_or_kept_before_something_is_drawn():
+    code = (
+        "import sys, incrowd as ic; ic.plot_levels; from incrowd import plots; assert 'matplotlib' not in sys.modules; "
+        "plots.figure(); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
