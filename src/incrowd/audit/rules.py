@@ -355,7 +355,7 @@ def _with_table(
         k=k,
         ok=not breaches,
         level=int(people[told].min()) if told.any() else None,
-        breaches=tuple(sorted(breaches, key=lambda b: (b.least, b.span))),
+        breaches=tuple(sorted(breaches, key=lambda b: (b.least, not b.rules, b.span))),
         drop=_drop_by_table(possible, n_people, k) if breaches else (),
         spans=tuple((words[span], int(people[span]), int(people[span]), bool(told[span])) for span in listed),
         notes=tuple(notes),
