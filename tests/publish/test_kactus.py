@@ -1,0 +1,236 @@
+"""The fast kACTUS equals the plain one, cell for cell; what the tree and the rolling up do in small cases."""
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+import naive_kactus
+import naive_mondrian
+from incrowd.kernels.kactus import _expected_errors
+from incrowd.publish.kactus import KACTUS
+from incrowd.table import Table
+from strategies import tables
+
+CONSTRAINTS = [
+    {},
+    {},
+    {"l": 1.5},
+    {"l": 2, "l_kind": "distinct"},
+    {"l": 1.4, "l_kind": "entropy"},
+    {"l": 2, "l_kind": "recursive", "c": 2.0},
+    {"t": 0.3},
+    {"t": 0.3, "ordered": True},
+    {"alpha": 0.7},
+]
+TREES = [{}, {"confidence": None}, {"min_rows": 1, "confidence": None}, {"min_rows": 2, "confidence": 0.25}]
+
+
+def plain(table, k, lends, constraints, options):
+    codes = [tuple(int(x) for x in row) for row in table.codes]
+    sensitive = [int(x) for x in table.sensitive]
+
+    def complies(rows):
+        return naive_mondrian.holds([sensitive[i] for i in rows], sensitive, k=k, **constraints)
+
+    return naive_kactus.kactus(codes, sensitive, table.hierarchies, k, complies, lends, **options)
+
+
+def cells_of(release):
+    """The released cell of each original row."""
+    found = [None] * release.n_rows
+    for row, lo, hi in zip(release.private.rows, release.lo, release.hi, strict=True):
+        found[row] = [(int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+    return found
+
+
+@given(
+    tables(max_rows=45),
+    st.integers(1, 6),
+    st.sampled_from(CONSTRAINTS),
+    st.sampled_from(TREES),
+    st.integers(0, 5),
+)
+def test_equals_the_plain_algorithm(drawn, k, constraints, options, seed):
+    drawn = drawn.fit_for(constraints)
+    table = Table.encode(drawn.frame, drawn.schema)
+    try:
+        release = KACTUS(k=k, **constraints, **options).publish(drawn.frame, drawn.schema, seed=seed)
+    except ic.InfeasibleError:
+        sensitive = table.sensitive.tolist()
+        assert not naive_mondrian.holds(sensitive, sensitive, k=k, **constraints)
+        return
+    lends = np.random.default_rng(seed).permutation(table.n_rows)
+    cells, lent = plain(table, k, lends, constraints, options)
+    assert cells_of(release) == cells
+    again = release.transform(drawn.frame)[release.private.rows].select(release.quasi)
+    own = [row not in lent for row in release.private.rows]  # rows that were lent have a longer path than their group
+    assert again.filter(own).equals(release.frame.select(release.quasi).filter(own))
+
+
+@given(tables(min_rows=10), st.integers(1, 4), st.sampled_from(TREES), st.integers(0, 2**32))
+def test_every_row_of_the_domain_gets_a_cell_that_holds_it(drawn, k, options, seed):
+    release = KACTUS(k=k, **options).publish(drawn.frame, drawn.schema, seed=1)
+    rng = np.random.default_rng(seed)
+    leaves = np.column_stack([rng.integers(0, h.n_leaves, 50) for h in release.hierarchies]).astype(np.int32)
+    lo, hi = release.private.recoding.cells(leaves, release.hierarchies)
+    assert ((lo <= leaves) & (leaves <= hi)).all()
+
+
+def publish(columns, k, schema=None, seed=0, **options):
+    frame = pl.DataFrame(columns)
+    quasi = {name: ic.Intervals() if frame[name].dtype.is_numeric() else None for name in columns if name != "s"}
+    return KACTUS(k=k, **options).publish(frame, schema or ic.Schema(quasi=quasi, sensitive="s"), seed=seed)
+
+
+def groups_of(release):
+    return Counter(release.frame.select(release.quasi).rows())
+
+
+WEATHER = """sunny hot high weak no; sunny hot high strong no; overcast hot high weak yes; rain mild high weak yes;
+rain cool normal weak yes; rain cool normal strong no; overcast cool normal strong yes; sunny mild high weak no;
+sunny cool normal weak yes; rain mild normal weak yes; sunny mild normal strong yes; overcast mild high strong yes;
+overcast hot normal weak yes; rain mild high strong no"""
+
+
+def test_quinlans_weather_tree():
+    rows = [row.split() for row in WEATHER.split(";")]
+    names = ["outlook", "temperature", "humidity", "wind", "s"]
+    release = publish({name: [row[i] for row in rows] for i, name in enumerate(names)}, 2, confidence=None)
+    assert groups_of(release) == {
+        ("sunny", "*", "high", "*"): 3,
+        ("sunny", "*", "normal", "*"): 2,
+        ("overcast", "*", "*", "*"): 4,
+        ("rain", "*", "*", "weak"): 3,
+        ("rain", "*", "*", "strong"): 2,
+    }
+
+
+def test_table_1_of_li_et_al_2011():
+    raw = [("Male", 60, "y", 5), ("Male", 70, "y", 5), ("Male", 30, "y", 1), ("Female", 70, "n", 1)]
+    raw += [("Female", 30, "n", 5), ("Female", 40, "n", 5)]
+    rows = [row[:3] for row in raw for _ in range(row[3])]
+    release = publish({name: [row[i] for row in rows] for i, name in enumerate(["gender", "age", "s"])}, 10)
+    assert groups_of(release) == {("Male", "30-70"): 11, ("Female", "30-70"): 11}
+
+
+@pytest.mark.parametrize(("n", "wrong", "share"), [(6, 0, 0.206), (9, 0, 0.143), (1, 0, 0.75), (16, 1, 0.157)])
+def test_expected_errors_are_quinlans(n, wrong, share):
+    z = 0.6744897501960817
+    assert _expected_errors(n, wrong, 0.25, z) / n == pytest.approx(share, abs=0.007)
+
+
+def test_thresholds_become_ranges_and_the_rest_is_suppressed():
+    release = publish({"a": [1, 2, 3, 4, 11, 12, 13, 14], "b": list("xyxyxyxy"), "s": list("nnnnyyyy")}, 4)
+    assert groups_of(release) == {("1-4", "*"): 4, ("11-14", "*"): 4}
+
+
+def test_a_missing_number_has_a_branch_of_its_own():
+    ages = [None] * 4 + [1, 2, 3, 4, 11, 12, 13, 14]
+    release = publish({"a": ages, "s": list("nnnnnnnnyyyy")}, 4)
+    assert groups_of(release) == {("(missing)",): 4, ("1-4",): 4, ("11-14",): 4}
+    release = publish({"a": [None] * 4 + [1] * 4, "s": list("nnnnyyyy")}, 4)
+    assert groups_of(release) == {("(missing)",): 4, ("1",): 4}
+
+
+CLASS_OF = {"a": "n", "b": "y", "c": "n", "d": "y"}
+
+
+def by_letter(sizes, k, **options):
+    """Publish a column in which value a comes with class n, b with y and so on."""
+    values = [value for value, size in sizes.items() for _ in range(size)]
+    return publish({"q": values, "s": [CLASS_OF[value] for value in values]}, k, min_rows=1, **options)
+
+
+def test_small_leaves_that_are_enough_together_are_rolled_up():
+    assert groups_of(by_letter({"a": 6, "b": 7, "c": 2, "d": 3}, 5)) == {("a",): 6, ("b",): 7, ("*",): 5}
+
+
+def test_the_largest_siblings_lend_and_keep_k():
+    assert groups_of(by_letter({"a": 6, "b": 9, "c": 2}, 5)) == {("a",): 6, ("b",): 6, ("*",): 5}
+    assert groups_of(by_letter({"a": 6, "b": 7, "c": 2}, 5)) == {("a",): 5, ("b",): 5, ("*",): 5}
+
+
+def test_the_smallest_sibling_is_rolled_up_when_nobody_can_lend_enough():
+    assert groups_of(by_letter({"a": 6, "b": 5, "c": 2}, 5)) == {("a",): 6, ("*",): 7}
+
+
+def test_the_whole_node_is_pruned_when_it_takes_everybody():
+    sizes = {"a": 3, "b": 3, "c": 1}
+    assert groups_of(by_letter(sizes, 3, l=2, l_kind="distinct")) == {("*",): 7}
+    assert groups_of(by_letter({"a": 3, "b": 1, "c": 1}, 5)) == {("*",): 5}
+
+
+def test_borrowing_keeps_both_sides_diverse():
+    """Lending two rows of the pair u, v would leave one value behind or bring one value along."""
+    columns = {"q": list("aaaaaabbbbc"), "s": list("uvuuuuvvvuv")}
+    for seed in range(6):
+        release = publish(columns, 3, seed=seed, l=2, l_kind="distinct", min_rows=1, confidence=None)
+        for _, group in release.frame.group_by("q"):
+            assert group["s"].n_unique() == 2
+
+
+def test_what_is_left_at_the_root_takes_from_the_whole_tree():
+    """Under x and y the leaves are full, and only z is short: there is no leaf beside it to borrow from."""
+    columns = {
+        "p": ["x"] * 8 + ["y"] * 8 + ["z"],
+        "q": ["u", "v"] * 8 + ["u"],
+        "s": ["n", "y"] * 4 + ["m", "o"] * 4 + ["k"],
+    }
+    release = publish(columns, 4, min_rows=1, confidence=None)
+    assert groups_of(release) == {("x", "v"): 4, ("y", "u"): 4, ("y", "v"): 4, ("*", "*"): 5}
+
+
+def test_which_rows_are_lent_depends_on_the_seed_and_not_on_sensitive_values():
+    quasi = ["a"] * 12 + ["b"] * 10 + ["c"]
+    frame = pl.DataFrame({"q": quasi, "class": ["n"] * 12 + ["y"] * 10 + ["n"], "s": ["u", "v"] * 11 + ["u"]})
+    schema = ic.Schema(quasi={"q": None}, sensitive="s", target="class", other=["class"])
+
+    def lent(frame, seed):
+        release = KACTUS(k=5, min_rows=1).publish(frame, schema, seed=seed)
+        return {int(row) for row in release.private.rows[release.lo[:, 0] < release.hi[:, 0]]}
+
+    other = frame.with_columns(s=pl.col("s").reverse() + "!")
+    runs = {frozenset(lent(frame, seed)) for seed in range(5)}
+    assert all(22 in run and len(run) == 5 for run in runs)
+    assert len(runs) > 1
+    assert all(lent(frame, seed) == lent(other, seed) for seed in range(5))
+
+
+def test_without_a_class_everything_is_suppressed():
+    frame = pl.DataFrame({"a": [1, 2, 3, 4]})
+    release = KACTUS(k=2).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}))
+    assert groups_of(release) == {("1-4",): 4}
+
+
+@pytest.mark.parametrize("options", [{}, {"min_rows": 1, "confidence": None}, {"l": 1.2, "t": 0.4}])
+def test_compiled_and_interpreted_agree(monkeypatch, options):
+    n = 60
+    frame = pl.DataFrame(
+        {
+            "a": [i * i % 23 for i in range(n)],
+            "b": [None if i % 9 == 0 else f"v{i % 6}" for i in range(n)],
+            "sparse": [None if i % 7 == 0 else i * 7919 % 104729 for i in range(n)],
+            "s": ["xyz"[i * i % 11 % 3] for i in range(n)],
+        }
+    )
+    schema = ic.Schema(quasi={"a": ic.Intervals(), "b": ic.balanced(2), "sparse": ic.Intervals()}, sensitive="s")
+    compiled = KACTUS(k=3, **options).publish(frame, schema, seed=1)
+    monkeypatch.delenv("INCROWD_COMPILE")
+    assert KACTUS(k=3, **options).publish(frame, schema, seed=1).frame.equals(compiled.frame)
+    assert len(compiled.cell_lo) > 1
+
+
+def test_wrong_parameters_are_refused():
+    for wrong in (0, 2.5, True, "5"):
+        with pytest.raises(ic.ParameterError, match="min_rows is"):
+            KACTUS(k=2, min_rows=wrong)
+    for wrong in (0, 0.6, -1, float("nan"), True, "0.2"):
+        with pytest.raises(ic.ParameterError, match="confidence is"):
+            KACTUS(k=2, confidence=wrong)
+    with pytest.raises(ic.ParameterError, match="k is 0"):
+        KACTUS(k=0)
