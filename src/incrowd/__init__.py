@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     )
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
-    from incrowd.publish import IACc, IACk, Mondrian, NSVDist, methods, publish
+    from incrowd.mining.tree import KAnonymousTreeClassifier
+    from incrowd.publish import IACc, IACk, Mondrian, NSVDist, TreeAnonymizer, methods, publish
     from incrowd.publish.iac_curves import (
         group_size_curve,
         level_curves,
@@ -48,7 +49,8 @@ _HOME = {
     ),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
-    "incrowd.publish": ("IACc", "IACk", "Mondrian", "NSVDist", "methods"),
+    "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
+    "incrowd.publish": ("IACc", "IACk", "Mondrian", "NSVDist", "TreeAnonymizer", "methods"),
     "incrowd.publish.iac_curves": (
         "group_size_curve",
         "level_curves",
@@ -72,6 +74,7 @@ __all__ = [
     "InfeasibleError",
     "InputError",
     "Intervals",
+    "KAnonymousTreeClassifier",
     "MissingDependencyError",
     "Mondrian",
     "NSVDist",
@@ -80,6 +83,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Taxonomy",
+    "TreeAnonymizer",
     "Verdict",
     "VerificationError",
     "__version__",

@@ -40,7 +40,7 @@ class HierarchyError(IncrowdError):
     """A hierarchy that is not one, or does not cover its column."""
 
 
-class ParameterError(IncrowdError):
+class ParameterError(IncrowdError, ValueError):
     """A parameter outside its range."""
 
 
@@ -48,7 +48,7 @@ class IncompatibleError(IncrowdError):
     """A method was asked for something that it cannot honour."""
 
 
-class InfeasibleError(IncrowdError):
+class InfeasibleError(IncrowdError, ValueError):
     """No release of this table can keep the promise asked for.
 
     Attributes

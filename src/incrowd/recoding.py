@@ -139,15 +139,8 @@ def _place(hierarchy: Hierarchy, column: pl.Series, unseen: Unseen) -> tuple[Cod
     codes = hierarchy.encode(column)
     unknown = codes == OUTSIDE
     if unknown.any() and hierarchy.ordered:
-        numbers = _as_floats(convert(column, hierarchy.type if hierarchy.type == "date" else "float"))
-        leaves = _as_floats(hierarchy.leaves)
-        order = np.argsort(leaves)[: len(leaves) - int(hierarchy.has_missing)]  # NaN, the missing leaf, sorts last
-        known = leaves[order]
-        after = np.clip(np.searchsorted(known, numbers), 1, max(1, len(known) - 1)) if len(known) > 1 else 0
-        before = np.maximum(after - 1, 0)
-        nearest = order[np.where(numbers - known[before] <= known[after] - numbers, before, after)]
-        inside = (numbers > known[0]) & (numbers < known[-1])
-        placed = unknown & (~np.isnan(numbers) if unseen == "nearest" else inside)
+        nearest, inside = nearest_leaves(hierarchy, column)
+        placed = unknown & ((nearest != OUTSIDE) if unseen == "nearest" else inside)
         codes[placed] = nearest[placed]
         unknown &= ~placed
     if unknown.any() and unseen != "suppress":
@@ -158,6 +151,19 @@ def _place(hierarchy: Hierarchy, column: pl.Series, unseen: Unseen) -> tuple[Cod
         raise SchemaError(fact, f"names have no nearest value: {hint}" if names_only else hint)
     codes[unknown] = 0
     return codes, unknown
+
+
+def nearest_leaves(hierarchy: Hierarchy, column: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Return the leaf nearest to each number or date, the lower of two, and which lie between two leaves."""
+    numbers = _as_floats(convert(column, hierarchy.type if hierarchy.type == "date" else "float"))
+    leaves = _as_floats(hierarchy.leaves)
+    order = np.argsort(leaves)[: len(leaves) - int(hierarchy.has_missing)]  # NaN, the missing leaf, sorts last
+    known = leaves[order]
+    after = np.clip(np.searchsorted(known, numbers), 1, max(1, len(known) - 1)) if len(known) > 1 else 0
+    before = np.maximum(after - 1, 0)
+    nearest = order[np.where(numbers - known[before] <= known[after] - numbers, before, after)]
+    inside = (numbers > known[0]) & (numbers < known[-1])
+    return np.where(np.isnan(numbers), OUTSIDE, nearest).astype(np.int32), inside
 
 
 def _as_floats(values: pl.Series) -> npt.NDArray[np.float64]:

@@ -50,6 +50,18 @@ CLAIMS = {
         {"delta_c": None, "delta_d": None, "l": 1.3},
         {"delta_c": None, "delta_d": None, "t": 0.4, "alpha": 0.8},
     ],
+    "tree": [
+        {},
+        {"tighten": False},
+        {"gain": "gini"},
+        {"l": 1.3},
+        {"l": 2, "l_kind": "distinct"},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4},
+        {"t": 0.4, "ordered": True, "tighten": False},
+        {"alpha": 0.8},
+    ],
 }
 CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]
 

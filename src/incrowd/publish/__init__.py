@@ -13,10 +13,13 @@ from incrowd.publish.iack import IACk
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.tree import TreeAnonymizer
 from incrowd.release import Release
 from incrowd.schema import Schema
 
-PUBLISHERS: dict[str, type[Publisher]] = {publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc)}
+PUBLISHERS: dict[str, type[Publisher]] = {
+    publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc, TreeAnonymizer)
+}
 
 __all__ = [
     "PUBLISHERS",
@@ -27,6 +30,7 @@ __all__ = [
     "NSVDist",
     "Progress",
     "Publisher",
+    "TreeAnonymizer",
     "make",
     "methods",
     "publish",

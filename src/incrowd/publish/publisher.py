@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from incrowd.kernels.jit import interpreted
 from incrowd.privacy import Privacy
 from incrowd.recoding import Recoding
 from incrowd.release import Release
+from incrowd.release.checked import checked
 from incrowd.schema import Schema
 from incrowd.table import Table
 
@@ -137,8 +138,4 @@ class Publisher(ABC):
         )
         numbers = choice.numbers
         del table, choice  # verifying takes as much room again
-        report("verifying", 0, 1)
-        verdict = release.verify(original, promises_only=True)
-        verdict.raise_for_violations()
-        report("verifying", 1, 1)
-        return replace(release, levels=verdict.levels | dict(numbers))
+        return checked(release, original, report, numbers)

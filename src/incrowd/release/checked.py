@@ -1,0 +1,34 @@
+"""The last step of everything that makes a release: nobody gets it before it was verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from incrowd.release.release import Release
+
+
+def checked(
+    release: Release,
+    original: pl.DataFrame,
+    progress: Callable[[str, int, int], None] = lambda _stage, _done, _total: None,
+    numbers: Mapping[str, float | int | None] | None = None,
+) -> Release:
+    """Return the release with the levels that it reaches, if it keeps its promises.
+
+    Parameters
+    ----------
+    original
+        The frame that it was made of.
+    progress
+        Called with (stage, done, total).
+    numbers
+        What else is to stand in `Release.levels`.
+    """
+    progress("verifying", 0, 1)
+    verdict = release.verify(original, promises_only=True)
+    verdict.raise_for_violations()
+    progress("verifying", 1, 1)
+    return replace(release, levels=verdict.levels | dict(numbers or {}))
