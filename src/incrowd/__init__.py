@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.mining.tree import KAnonymousTreeClassifier
-    from incrowd.publish import IACc, IACk, Mondrian, NSVDist, TreeAnonymizer, methods, publish
+    from incrowd.publish import KACTUS, IACc, IACk, Mondrian, NSVDist, TreeAnonymizer, methods, publish
     from incrowd.publish.iac_curves import (
         group_size_curve,
         level_curves,
@@ -50,7 +50,7 @@ _HOME = {
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
     "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
-    "incrowd.publish": ("IACc", "IACk", "Mondrian", "NSVDist", "TreeAnonymizer", "methods"),
+    "incrowd.publish": ("IACc", "IACk", "KACTUS", "Mondrian", "NSVDist", "TreeAnonymizer", "methods"),
     "incrowd.publish.iac_curves": (
         "group_size_curve",
         "level_curves",
@@ -66,6 +66,7 @@ _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
 _VERBS = ("publish", "verify")  # packages that can be called: importing one binds it to this name
 
 __all__ = [
+    "KACTUS",
     "HierarchyError",
     "IACc",
     "IACk",

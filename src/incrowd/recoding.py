@@ -81,14 +81,14 @@ class TreeRecoding(Recoding):
         return np.where(outside, wide_lo, lo), np.where(outside, wide_hi, hi)
 
     def _regions(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
-        """Return the part of the domain that the cuts leave to each group."""
-        region_lo, region_hi = np.zeros_like(self.lo), np.zeros_like(self.hi)
+        """Return the part of the domain that the cuts leave to each group, all leaves of the tree that are it."""
+        region_lo, region_hi = self.hi.copy(), self.lo.copy()
         pending = [(0, [0] * len(hierarchies), [h.n_leaves - 1 for h in hierarchies])]
         while pending:
             node, first, last = pending.pop()
             m, at, left, right = (int(x) for x in self.cuts[node])
             if m < 0:
-                region_lo[at], region_hi[at] = first, last
+                region_lo[at], region_hi[at] = np.minimum(region_lo[at], first), np.maximum(region_hi[at], last)
                 continue
             left_last, right_first = last.copy(), first.copy()
             left_last[m], right_first[m] = at, at + 1

@@ -62,6 +62,18 @@ CLAIMS = {
         {"t": 0.4, "ordered": True, "tighten": False},
         {"alpha": 0.8},
     ],
+    "kactus": [
+        {},
+        {"confidence": None},
+        {"min_rows": 1, "confidence": 0.25},
+        {"l": 1.3, "confidence": None},
+        {"l": 2, "l_kind": "distinct", "confidence": None},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4, "confidence": None},
+        {"t": 0.4, "ordered": True},
+        {"alpha": 0.8},
+    ],
 }
 CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]
 

@@ -15,6 +15,11 @@ GOLDEN = {
         ({"k": 10, "loss": "monotone_entropy"}, 251, 0.15569),
         ({"k": 10, "presplit": 60}, 251, 0.32996),
     ],
+    "kactus": [
+        ({"k": 10}, 8, 0.57668),
+        ({"k": 10, "confidence": None}, 17, 0.35127),
+        ({"k": 10, "l": 1.2, "t": 0.4, "confidence": None}, 9, 0.56256),
+    ],
     "mondrian": [
         ({"k": 10}, 20, 0.35792),
         ({"k": 10, "strict": False}, 20, 0.35957),

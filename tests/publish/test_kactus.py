@@ -1,6 +1,8 @@
 """The fast kACTUS equals the plain one, cell for cell; what the tree and the rolling up do in small cases."""
 
 from collections import Counter
+from itertools import product
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -11,8 +13,19 @@ from hypothesis import strategies as st
 import incrowd as ic
 import naive_kactus
 import naive_mondrian
-from incrowd.kernels.kactus import _expected_errors
+from incrowd.kernels.kactus import (
+    ATTRIBUTE,
+    FIRST,
+    N_BRANCHES,
+    N_FIELDS,
+    N_ROWS,
+    N_WRONG,
+    NONE,
+    _expected_errors,
+    prune,
+)
 from incrowd.publish.kactus import KACTUS
+from incrowd.recoding import TreeRecoding
 from incrowd.table import Table
 from strategies import tables
 
@@ -122,6 +135,33 @@ def test_table_1_of_li_et_al_2011():
 def test_expected_errors_are_quinlans(n, wrong, share):
     z = 0.6744897501960817
     assert _expected_errors(n, wrong, 0.25, z) / n == pytest.approx(share, abs=0.007)
+
+
+def test_pruning_equals_the_plain_one_at_every_small_node():
+    z, n_replaced = NormalDist().inv_cdf(0.75), 0
+    small = [(n, wrong) for n in range(1, 9) for wrong in range(n // 2 + 1)]
+    for (n, wrong), (n_other, wrong_other) in product(small, small):
+        left, right = [0] * (n - wrong) + [1] * wrong, [1] * (n_other - wrong_other) + [0] * wrong_other
+        classes = left + right
+        rows = list(range(len(classes)))
+        leaves = [{"rows": part, "attribute": None, "children": []} for part in (rows[:n], rows[n:])]
+        root = {"rows": rows, "attribute": 0, "children": leaves}
+        naive_kactus.prune(root, classes, 0.25)
+        nodes = np.full((3, N_FIELDS), NONE, np.int32)
+        n_wrong = len(rows) - max(Counter(classes).values())
+        nodes[0, [N_ROWS, N_WRONG, ATTRIBUTE, FIRST, N_BRANCHES]] = len(rows), n_wrong, 0, 1, 2
+        nodes[1, [N_ROWS, N_WRONG]], nodes[2, [N_ROWS, N_WRONG]] = (n, wrong), (n_other, wrong_other)
+        prune(nodes, 0.25, z)
+        assert (nodes[0, ATTRIBUTE] == NONE) == (root["attribute"] is None)
+        n_replaced += root["attribute"] is None
+    assert 0 < n_replaced < len(small) ** 2
+
+
+def test_a_group_at_several_leaves_of_a_recoding_reaches_over_all_of_them():
+    cuts = np.array([[0, 2, 1, 2], [-1, 0, 0, 0], [0, 5, 3, 4], [-1, 1, 0, 0], [-1, 0, 0, 0]], np.int32)
+    recoding = TreeRecoding(cuts, np.array([[1], [3]], np.int32), np.array([[8], [5]], np.int32))
+    lo, hi = recoding.cells(np.array([[0], [9], [4], [7]], np.int32), (ic.Intervals(list(range(10))),))
+    assert np.column_stack([lo, hi]).tolist() == [[0, 9], [0, 9], [3, 5], [1, 8]]
 
 
 def test_thresholds_become_ranges_and_the_rest_is_suppressed():

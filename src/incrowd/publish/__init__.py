@@ -10,6 +10,7 @@ from typing import Any
 from incrowd.errors import ParameterError
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
+from incrowd.publish.kactus import KACTUS
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.publisher import Choice, Progress, Publisher
@@ -18,10 +19,11 @@ from incrowd.release import Release
 from incrowd.schema import Schema
 
 PUBLISHERS: dict[str, type[Publisher]] = {
-    publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc, TreeAnonymizer)
+    publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS)
 }
 
 __all__ = [
+    "KACTUS",
     "PUBLISHERS",
     "Choice",
     "IACc",

@@ -39,7 +39,7 @@ def cut_groups(
         Whether equal rows stay together; only then is there a recoding, for it is a function of the row.
     """
     n = table.n_rows
-    rows, row_of = _distinct_rows(table, columns, strict=strict)
+    rows, row_of = distinct_rows(table, columns, strict=strict)
     most, most_leaves = n // k + 2, max(hierarchy.n_leaves for hierarchy in table.hierarchies)
     work = Work(rows, np.empty_like(rows), np.empty(n, np.int32), np.zeros((4, most_leaves + 2), np.int64))
     groups, cuts = np.empty((most, 2), np.int64), np.zeros((2 * most, 4), np.int32)
@@ -59,7 +59,7 @@ def cut_groups(
     return Choice(lo, hi, cell_of, recoding=recoding)
 
 
-def _distinct_rows(
+def distinct_rows(
     table: Table, columns: list[Codes | None], *, strict: bool
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return rows as the kernels want them, equal ones once, and which of them each row of the table is.
