@@ -102,13 +102,12 @@ def test_iacc_finds_the_largest_k(drawn, constraints, delta_c, delta_d, keep_val
     assert release.manifest["guarantees"][0] == {"kind": "k", "k": k}
     assert release.levels["k"] >= k
     assert released(release, table) == naive_iac.cells(rows, table.hierarchies, stars)
-    again = ic.IACk(k=k, **constraints).publish(drawn.frame, drawn.schema)
-    assert released(again, table) == released(release, table)
     with pytest.raises(ic.InfeasibleError) as refused:
         ic.IACc(k=k + 1, **limits, **constraints).publish(drawn.frame, drawn.schema)
     assert refused.value.best == {"k": k}
 
 
+@settings(max_examples=30)
 @given(people(), st.integers(2, 6), st.sampled_from(CONSTRAINTS))
 def test_the_thresholds_that_a_refusal_names_are_enough(drawn, k, constraints):
     drawn = drawn.fit_for(constraints)
