@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.mining.tree import KAnonymousTreeClassifier
-    from incrowd.publish import KACTUS, IACc, IACk, Mondrian, NSVDist, TreeAnonymizer, methods, publish
+    from incrowd.publish import KACTUS, PAIS, TDR, TDS, IACc, IACk, Mondrian, NSVDist, TreeAnonymizer, methods, publish
     from incrowd.publish.iac_curves import (
         group_size_curve,
         level_curves,
@@ -50,7 +50,18 @@ _HOME = {
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
     "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
-    "incrowd.publish": ("IACc", "IACk", "KACTUS", "Mondrian", "NSVDist", "TreeAnonymizer", "methods"),
+    "incrowd.publish": (
+        "IACc",
+        "IACk",
+        "KACTUS",
+        "Mondrian",
+        "NSVDist",
+        "PAIS",
+        "TDR",
+        "TDS",
+        "TreeAnonymizer",
+        "methods",
+    ),
     "incrowd.publish.iac_curves": (
         "group_size_curve",
         "level_curves",
@@ -67,6 +78,9 @@ _VERBS = ("publish", "verify")  # packages that can be called: importing one bin
 
 __all__ = [
     "KACTUS",
+    "PAIS",
+    "TDR",
+    "TDS",
     "HierarchyError",
     "IACc",
     "IACk",

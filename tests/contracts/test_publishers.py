@@ -74,6 +74,27 @@ CLAIMS = {
         {"t": 0.4, "ordered": True},
         {"alpha": 0.8},
     ],
+    "tds": [
+        {},
+        {"l": 1.3},
+        {"l": 2, "l_kind": "distinct"},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4},
+        {"t": 0.4, "ordered": True},
+        {"alpha": 0.8},
+    ],
+    "tdr": [
+        {},
+        {"l": 1.3},
+        {"l": 2, "l_kind": "distinct"},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4},
+        {"t": 0.4, "ordered": True},
+        {"alpha": 0.8},
+    ],
+    "pais": [{}, {"l": 1.3}, {"L": 2}, {"L": 2, "l": 1.3}, {"C": 0.8}, {"score": "discernibility"}],
 }
 CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]
 
@@ -95,6 +116,10 @@ def plain(name, **parameters):
 def assert_reached(manifest, levels):
     for guarantee in manifest["guarantees"]:
         kind = guarantee["kind"]
+        if kind == "lkc":
+            assert levels["lkc_k"] >= guarantee["K"]
+            assert levels["lkc_c"] <= guarantee["C"] + 1e-9
+            continue
         reached = levels[f"l_{guarantee['l_kind']}" if kind == "l" else kind]
         smaller_is_better = kind in ("t", "alpha")
         if smaller_is_better:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-SCRIPT = """
+TABLE = """
 import warnings
 warnings.simplefilter("error")
 import polars as pl
@@ -19,6 +19,10 @@ frame = pl.DataFrame({
     "s": ["xyz"[i % 3] for i in range(n)],
 })
 schema = ic.Schema(quasi={"a": ic.Intervals(), "b": ic.balanced(2), "sparse": ic.Intervals()}, sensitive="s")
+"""
+SCRIPT = (
+    TABLE
+    + """
 for options in ({}, {"strict": False}, {"recoding": "single"}, {"l": 2, "l_kind": "recursive"}, {"t": 0.5},
                 {"l": 1.2, "alpha": 0.7, "recoding": "single"}):
     release = ic.Mondrian(k=3, **options).publish(frame, schema, seed=1)
@@ -28,6 +32,17 @@ for options in ({}, {"strict": False}, {"recoding": "single"}, {"l": 2, "l_kind"
 for options in ({}, {"l": 1.5, "loss": "entropy"}, {"presplit": 12}):
     print(sorted(ic.NSVDist(k=3, **options).publish(frame, schema, seed=1).frame.rows()))
 """
+)
+SPECIALIZE = (
+    TABLE
+    + """
+flat = ic.Schema(quasi={"a": ic.Intervals(), "b": None, "sparse": ic.balanced(3)}, sensitive="s")
+for method in (ic.TDS(k=3), ic.TDS(k=3, l=1.2), ic.TDR(k=3), ic.TDR(k=3, t=0.5), ic.PAIS(k=3), ic.PAIS(k=3, L=2, C=0.9),
+               ic.PAIS(k=3, score="discernibility")):
+    for used in (schema, flat):
+        print(sorted(method.publish(frame, used, seed=1).frame.rows()))
+"""
+)
 
 
 def run(folder, script=SCRIPT, **environment):
@@ -38,11 +53,12 @@ def run(folder, script=SCRIPT, **environment):
 
 
 @pytest.mark.slow
-def test_compiled_checked_and_interpreted_agree(tmp_path):
-    compiled = run(tmp_path / "compiled")
-    assert len(compiled.splitlines()) == 9
-    assert run(tmp_path / "checked", NUMBA_BOUNDSCHECK="1") == compiled
-    assert run(tmp_path / "plain", NUMBA_DISABLE_JIT="1") == compiled
+@pytest.mark.parametrize(("script", "n_lines"), [(SCRIPT, 9), (SPECIALIZE, 14)], ids=["partition", "specialize"])
+def test_compiled_checked_and_interpreted_agree(tmp_path, script, n_lines):
+    compiled = run(tmp_path / "compiled", script, INCROWD_COMPILE="1")
+    assert len(compiled.splitlines()) == n_lines
+    assert run(tmp_path / "checked", script, INCROWD_COMPILE="1", NUMBA_BOUNDSCHECK="1") == compiled
+    assert run(tmp_path / "plain", script, NUMBA_DISABLE_JIT="1") == compiled
 
 
 def test_small_tables_are_published_without_the_compiler(tmp_path):

@@ -171,7 +171,7 @@ def cut_node(
 
 
 @kernel
-def _move(work: Work, start: int, stop: int, n_parts: int) -> None:
+def move(work: Work, start: int, stop: int, n_parts: int) -> None:
     """Bring the rows of each part together, in part order; within a part rows keep their order."""
     rows, spare, part = work.rows, work.spare, work.part
     begin = np.zeros(n_parts + 1, np.int64)
@@ -210,7 +210,7 @@ def settle(work: Work, partition: Partition, start: int, stop: int, n: int, node
         state[1] += 1
         state[3] += n
     else:
-        _move(work, start, stop, n_parts)
+        move(work, start, stop, n_parts)
         _grow(work.scratch, partition, start, node, m, n_parts)
 
 

@@ -233,6 +233,55 @@ class Alpha(Constraint):
 
 
 @dataclass(frozen=True)
+class LKC(Constraint):
+    """Any combination of at most L quasi-identifiers' cells has K rows and no share above C (Mohammed et al. 2009).
+
+    ``l`` is another way to write C = 1/l, and is meant exactly.
+    """
+
+    L: int
+    K: int
+    C: float = 1.0
+    l: float = 1
+
+    def __post_init__(self) -> None:
+        KAnonymity(self.K)
+        LDiversity(self.l)
+        if isinstance(self.L, bool) or not isinstance(self.L, int | np.integer) or self.L < 1:
+            fact = f"L is {self.L!r}"
+            raise ParameterError(fact, "use a whole number, at least 1")
+        if not _is_number(self.C) or not 0 < self.C <= 1:
+            fact = f"C is {self.C!r}"
+            raise ParameterError(fact, "use a number above 0, at most 1")
+        if self.C < 1 and self.l > 1:
+            fact = f"C is {self.C:g} and l is {self.l:g}"
+            raise ParameterError(fact, "l means C = 1/l: give one of the two")
+
+    @property
+    def confidence(self) -> Fraction:
+        """The largest share, exactly."""
+        return 1 / exact(self.l) if self.l > 1 else exact(self.C)
+
+    def guarantee(self) -> dict[str, Any]:
+        """Return ``{"kind": "lkc", ...}``; its C is not below 1/l."""
+        C = float(self.confidence)
+        while exact(C) < self.confidence:
+            C = math.nextafter(C, 2)
+        return {"kind": "lkc", "L": int(self.L), "K": int(self.K), "C": C}
+
+    def tighten(self, limits: Limits) -> None:
+        """Ask for a size and a largest share, to be kept by every combination."""
+        limits.size = max(limits.size, int(self.K))
+        limits.share = min(limits.share, self.confidence)
+
+    def best(self, n_rows: int, counts: Counts) -> dict[str, float] | None:
+        """No combination has more rows, or a smaller largest share, than the table."""
+        share = LDiversity(self.l).best(n_rows, counts) if self.l > 1 else Alpha(self.C).best(n_rows, counts)
+        named = {"C" if name == "alpha" else name: value for name, value in (share or {}).items()}
+        return (KAnonymity(self.K).best(n_rows, counts) or {}) | named or None
+
+
+@dataclass(frozen=True)
 class Privacy:
     """The constraints that a method was asked to keep, together."""
 
@@ -264,7 +313,7 @@ class Privacy:
     @property
     def about_sensitive(self) -> bool:
         """Whether any constraint looks at sensitive values."""
-        return len(self.constraints) > 1
+        return any(not isinstance(constraint, KAnonymity) for constraint in self.constraints)
 
     def guarantees(self) -> list[dict[str, Any]]:
         """Return the promises as they stand in a manifest."""
@@ -283,7 +332,7 @@ class Privacy:
             fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
             raise ParameterError(fact, "leave ordered out, or code the values as numbers")
         if self.about_sensitive and counts.size == 0:
-            fact = "l, t and alpha are about sensitive values, and the schema has no sensitive column"
+            fact = "l, t, alpha and LKC are about sensitive values, and the schema has no sensitive column"
             raise SchemaError(fact, "name it with sensitive=..., or ask for k only")
         found = [best for constraint in self.constraints if (best := constraint.best(n_rows, counts)) is not None]
         if found:
@@ -301,6 +350,8 @@ def _is_number(value: object) -> bool:
 
 def _promise_text(guarantee: dict[str, Any]) -> str:
     kind = guarantee["kind"]
+    if kind == "lkc":
+        return f"LKC = ({guarantee['L']}, {guarantee['K']}, {guarantee['C']:g})"
     named = f" ({guarantee['l_kind']})" if kind == "l" else ""
     return f"{kind} = {guarantee[kind]:g}{named}"
 

@@ -13,18 +13,24 @@ from incrowd.publish.iack import IACk
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import NSVDist
+from incrowd.publish.pais import PAIS
 from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.tdr import TDR
+from incrowd.publish.tds import TDS
 from incrowd.publish.tree import TreeAnonymizer
 from incrowd.release import Release
 from incrowd.schema import Schema
 
 PUBLISHERS: dict[str, type[Publisher]] = {
-    publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS)
+    publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS, TDS, TDR, PAIS)
 }
 
 __all__ = [
     "KACTUS",
+    "PAIS",
     "PUBLISHERS",
+    "TDR",
+    "TDS",
     "Choice",
     "IACc",
     "IACk",

@@ -52,7 +52,7 @@ def cut_globally(table: Table, domains: Domains, bounds: Limits, n_values: int, 
                 break
         else:
             ranges[m].append(piece)
-    return _choice(table, domains, group, n_groups, ranges)
+    return release_ranges(table, domains, group, n_groups, ranges)
 
 
 def _tight(table: Table, domains: Domains, m: int, piece: Range) -> tuple[int, int, int]:
@@ -69,12 +69,7 @@ def _candidates(table: Table, domains: Domains, m: int, piece: Range) -> Iterato
     first, last = piece
     counts = table.marginals[m][first : last + 1]
     if domains.shape[m, N_LEVELS]:
-        present = np.flatnonzero(counts) + first
-        lo, hi, height = close(domains, m, int(present[0]), int(present[-1]))
-        below = domains.shape[m, NODE_START] + (height - 1) * domains.shape[m, N_LEAVES]
-        ends = np.unique(domains.nodes[1, below + lo : below + hi + 1]).astype(np.int64)
-        ends[-1] = last  # leaves of the range beyond the node have no rows
-        yield ends
+        yield child_ends(table, domains, m, piece)
         return
     if domains.shape[m, HAS_MISSING] and first == 0:
         yield np.array([0, last])
@@ -90,9 +85,21 @@ def _candidates(table: Table, domains: Domains, m: int, piece: Range) -> Iterato
             yield np.array([first + offset, last])
 
 
-def _choice(
+def child_ends(table: Table, domains: Domains, m: int, piece: Range) -> npt.NDArray[np.int64]:
+    """Return the last leaf of each child of a range's node, which is the lowest one that holds all its rows."""
+    first, last = piece
+    present = np.flatnonzero(table.marginals[m][first : last + 1]) + first
+    lo, hi, height = close(domains, m, int(present[0]), int(present[-1]))
+    below = domains.shape[m, NODE_START] + (height - 1) * domains.shape[m, N_LEAVES]
+    ends = np.unique(domains.nodes[1, below + lo : below + hi + 1]).astype(np.int64)
+    ends[-1] = last  # leaves of the range beyond the node have no rows
+    return ends
+
+
+def release_ranges(
     table: Table, domains: Domains, group: npt.NDArray[np.int64], n_groups: int, ranges: list[list[Range]]
 ) -> Choice:
+    """Release each range of each attribute as the closure of its leaves that occur; a later range goes before."""
     lo_of, hi_of, wide_lo, wide_hi = [], [], [], []
     for m, hierarchy in enumerate(table.hierarchies):
         bounds = np.zeros((4, hierarchy.n_leaves), np.int32)
