@@ -13,7 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from incrowd import io
 from incrowd.audit import centroids, trees
 from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit
@@ -50,6 +52,8 @@ def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool 
         fact = f"k is {k!r}"
         raise ParameterError(fact, "use a whole number from 1")
     proper, inputs = read(model, frame, schema, class_public=class_public)
+    if hasattr(proper, "spans_"):
+        return _audit_ours(model, proper, inputs, io.to_polars(frame), schema, int(k))
     if hasattr(proper, "cluster_centers_"):
         return _audit_centroids(model, proper, inputs, int(k))
     fitted = _fitted_trees(proper)
@@ -84,6 +88,33 @@ def _audit_trees(model: Any, proper: Any, fitted: list[Any], inputs: Inputs, k: 
 
     name = type(proper).__name__ + (f" of {len(fitted)} trees" if len(fitted) > 1 else "")
     return _report(name, k, span_of, multiple, model, lambda: mend()[1], repair)
+
+
+def _audit_ours(
+    model: Any,  # noqa: ANN401
+    proper: Any,  # noqa: ANN401
+    inputs: Inputs,
+    people: pl.DataFrame,
+    schema: Schema,
+    k: int,
+) -> Audit:
+    """Audit an estimator of ours, which can be fitted again with another k."""
+    if hasattr(proper, "cluster_centers_"):
+        span_of, multiple = centroids.find_spans(np.asarray(proper.cluster_centers_, np.float64), inputs)
+        changes: dict[str, Any] = {"k": k}
+    else:
+        span_of, multiple = trees.find_spans([trees.RankTree(proper.tree_, inputs)], inputs)
+        changes = {"k": k, "class_public": inputs.class_public}
+    changes["public"] = np.flatnonzero(inputs.public).tolist()
+
+    def repair() -> Any:  # noqa: ANN401
+        again = copy.deepcopy(proper).set_params(**changes)
+        target = None if schema.target is None else people[schema.target].to_list()
+        return _back_in_place(model, again.fit(inputs.given, target))
+
+    known = ", ".join(name for name, is_known in zip(inputs.sources, inputs.public, strict=True) if is_known)
+    step = f"fit it again with k = {k} and as public: {known or 'nothing'}"
+    return _report(type(proper).__name__, k, span_of, multiple, model, lambda: [step], repair)
 
 
 def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401

@@ -12,6 +12,8 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import IncompatibleError, SchemaError
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.hierarchy import as_leaves, convert
 from incrowd.schema import Schema
 
 Sources = frozenset[str]
@@ -34,6 +36,8 @@ class Inputs:
         Class of each person as a number, or ``None`` when the model has no class.
     class_public
         Whether the attacker knows the class.
+    given
+        What the model proper is fitted with: the table, or what the preparation steps made of it.
     """
 
     values: npt.NDArray[np.float64]
@@ -41,6 +45,7 @@ class Inputs:
     sources: tuple[str, ...]
     classes: npt.NDArray[np.int64] | None
     class_public: bool
+    given: Any = None
 
     @property
     def n_people(self) -> int:
@@ -86,7 +91,8 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
     known = set(schema.quasi)
     public = np.array([_is_public(source, known) for source in sources], np.bool_)
     words = tuple(" and ".join(sorted(source)) for source in sources)
-    return last, Inputs(_numbers(values), public, words, _classes(people, schema), class_public)
+    numbers = _ranks(values, last.hierarchies_) if hasattr(last, "hierarchies_") else _numbers(values)
+    return last, Inputs(numbers, public, words, _classes(people, schema), class_public, values)
 
 
 def _feature_columns(model: Any, people: pl.DataFrame, schema: Schema) -> list[str]:  # noqa: ANN401
@@ -165,6 +171,19 @@ def _chosen(columns: Any, sources: list[Sources], names: Sequence[str] | None) -
         order = list(names) if names is not None else [next(iter(source)) for source in sources]
         return [sources[order.index(str(name))] for name in chosen]
     return [sources[int(i)] for i in chosen]
+
+
+def _ranks(values: Any, hierarchies: Sequence[Hierarchy]) -> npt.NDArray[np.float64]:  # noqa: ANN401
+    """Return leaf ranks, for a model that computes with them."""
+    if isinstance(values, np.ndarray):
+        columns = [pl.Series(values[:, m]) for m in range(values.shape[1])]
+    else:
+        columns = io.to_polars(values).get_columns()
+    coded = [
+        hierarchy.encode(convert(as_leaves(column), hierarchy.type))
+        for hierarchy, column in zip(hierarchies, columns, strict=True)
+    ]
+    return np.column_stack(coded).astype(np.float64)
 
 
 def _numbers(values: Any) -> npt.NDArray[np.float64]:  # noqa: ANN401

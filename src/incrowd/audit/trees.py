@@ -90,6 +90,47 @@ class SklearnTree:
         return f"{self.inputs.sources[self.tree.feature[node]]} <= {self.tree.threshold[node]:.6g}"
 
 
+@dataclass(frozen=True)
+class RankTree:
+    """A tree of multi-way tests of leaf ranks, as `KAnonymousTreeClassifier` keeps it.
+
+    A node tests one attribute; part p holds ranks up to its end, and a part without people has no node of its own.
+    """
+
+    tree: Any
+    inputs: Inputs
+
+    def children(self, node: int) -> Int64:
+        """Return the nodes of all parts, and one place more for values that no part holds."""
+        if node == _LEAF or self.tree.nodes[node, 0] == _LEAF:
+            return np.empty(0, np.int64)
+        _, first, end = self.tree.nodes[node]
+        return np.append(self.tree.children[first:end], _LEAF)
+
+    def is_public(self, node: int) -> bool:
+        """Look the attribute up."""
+        return bool(self.inputs.public[self.tree.nodes[node, 0]])
+
+    def branch(self, node: int, people: Int64) -> Int64:
+        """Find the part that each rank is in."""
+        m, first, end = self.tree.nodes[node]
+        ranks = self.inputs.values[people, m]
+        return np.asarray(np.where(ranks < 0, end - first, np.searchsorted(self.tree.ends[first:end], ranks)))
+
+    def leaves(self, people: Int64) -> Int64 | None:
+        """Leave it to the walk: such trees are small."""
+        del people
+        return None
+
+    def worth(self, node: int) -> float:
+        """Not asked: such a tree is mended by inducing it again."""
+        raise NotImplementedError(node)
+
+    def name(self, node: int) -> str:
+        """Return the attribute."""
+        return self.inputs.sources[int(self.tree.nodes[node, 0])]
+
+
 class Partition:
     """People by span, refined test by test."""
 

@@ -24,7 +24,7 @@ Reference: Friedman, Wolff, Schuster: Providing k-anonymity in data mining, VLDB
 >>> points = np.array([[20, 1.0], [21, 2.0], [22, 1.0], [50, 9.0], [51, 2.0], [52, 3.0], [51, 1.0]])
 >>> clusters = ic.KAnonymousClusters(k=3, public=[0], n_clusters=3).fit(points)
 >>> clusters.labels_.tolist(), clusters.spans_.people.tolist()
-([0, 0, 0, 1, 2, 2, 2], [3, 4])
+([0, 0, 0, 2, 1, 1, 1], [4, 3])
 """
 
 from __future__ import annotations
