@@ -22,7 +22,20 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.mining.tree import KAnonymousTreeClassifier
-    from incrowd.publish import KACTUS, PAIS, TDR, TDS, IACc, IACk, Mondrian, NSVDist, TreeAnonymizer, methods, publish
+    from incrowd.publish import (
+        KACTUS,
+        PAIS,
+        TDR,
+        TDS,
+        IACc,
+        IACk,
+        InfoGainMondrian,
+        Mondrian,
+        NSVDist,
+        TreeAnonymizer,
+        methods,
+        publish,
+    )
     from incrowd.publish.iac_curves import (
         group_size_curve,
         level_curves,
@@ -54,6 +67,7 @@ _HOME = {
         "IACc",
         "IACk",
         "KACTUS",
+        "InfoGainMondrian",
         "Mondrian",
         "NSVDist",
         "PAIS",
@@ -87,6 +101,7 @@ __all__ = [
     "IncompatibleError",
     "IncrowdError",
     "InfeasibleError",
+    "InfoGainMondrian",
     "InputError",
     "Intervals",
     "KAnonymousTreeClassifier",

@@ -28,6 +28,16 @@ CLAIMS = {
         {"t": 0.4, "ordered": True, "recoding": "single"},
         {"alpha": 0.8},
     ],
+    "infogain_mondrian": [
+        {},
+        {"l": 1.3},
+        {"l": 2, "l_kind": "distinct"},
+        {"l": 1.5, "l_kind": "entropy"},
+        {"l": 2, "l_kind": "recursive", "c": 2.5},
+        {"t": 0.4},
+        {"t": 0.4, "ordered": True},
+        {"alpha": 0.8},
+    ],
     "nsvdist": [
         {},
         {"l": 1.3},

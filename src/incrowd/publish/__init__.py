@@ -10,6 +10,7 @@ from typing import Any
 from incrowd.errors import ParameterError
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
+from incrowd.publish.infogain_mondrian import InfoGainMondrian
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import NSVDist
@@ -22,7 +23,8 @@ from incrowd.release import Release
 from incrowd.schema import Schema
 
 PUBLISHERS: dict[str, type[Publisher]] = {
-    publisher.name: publisher for publisher in (Mondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS, TDS, TDR, PAIS)
+    publisher.name: publisher
+    for publisher in (Mondrian, InfoGainMondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS, TDS, TDR, PAIS)
 }
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Choice",
     "IACc",
     "IACk",
+    "InfoGainMondrian",
     "Mondrian",
     "NSVDist",
     "Progress",

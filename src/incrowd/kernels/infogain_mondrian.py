@@ -1,0 +1,208 @@
+"""InfoGain Mondrian's cuts: the allowed one that leaves the least class entropy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.kernels.domains import HAS_MISSING, N_LEVELS, Domains
+from incrowd.kernels.information import conditional_entropy
+from incrowd.kernels.jit import kernel
+from incrowd.kernels.limits import SIZE, Limits, holds
+from incrowd.kernels.partition import (
+    CHILD_OF,
+    HISTOGRAM,
+    LAST_LEAF,
+    SENSITIVE,
+    WEIGHT,
+    Partition,
+    Work,
+    argmax,
+    cut_node,
+    measure,
+    part_by_code,
+    settle,
+    sort,
+    take,
+)
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+CLASS = -4  # column of rows, before the sensitive code
+LEFT, RIGHT = range(2)
+WHOLE_NODE = -1  # in place of a threshold: cut into all children
+TOLERANCE = 1e-9  # of entropies, relative to n log n: they are sums of rounded terms, in no fixed order
+
+
+class Sides(NamedTuple):
+    """What lies to the left and to the right while a threshold passes over a group.
+
+    Attributes
+    ----------
+    classes, values
+        Rows per class and per sensitive value on either side, [2 x classes] and [2 x sensitive values].
+    logs
+        x log2 x for every number of rows.
+    """
+
+    classes: Int64
+    values: Int64
+    logs: Float64
+
+
+@kernel
+def _ordered(work: Work, start: int, stop: int, m: int, lo: int, hi: int) -> Int64:
+    """Return code and number of each row of a group, 32 bits each, in the order of codes."""
+    rows, begin = work.rows, work.scratch[HISTOGRAM]
+    keys = np.empty(stop - start, np.int64)
+    if hi - lo > 8 * (stop - start):  # a sparse domain: sorting the few codes is cheaper than walking over it
+        for i in range(start, stop):
+            keys[i - start] = (np.int64(rows[i, m]) << 32) | i
+        sort(keys)
+        return keys
+    for offset in range(hi - lo + 2):
+        begin[offset] = 0
+    for i in range(start, stop):
+        begin[rows[i, m] - lo + 1] += 1
+    for offset in range(1, hi - lo + 1):
+        begin[offset] += begin[offset - 1]
+    for i in range(start, stop):
+        offset = rows[i, m] - lo
+        keys[begin[offset]] = (np.int64(rows[i, m]) << 32) | i
+        begin[offset] += 1
+    return keys
+
+
+@kernel
+def _count(work: Work, start: int, stop: int, sides: Sides) -> None:
+    """Count the rows of a group, all on the right side."""
+    for c in range(sides.classes.shape[1]):
+        sides.classes[LEFT, c] = sides.classes[RIGHT, c] = 0
+    for v in range(sides.values.shape[1]):
+        sides.values[LEFT, v] = sides.values[RIGHT, v] = 0
+    for i in range(start, stop):
+        sides.classes[RIGHT, work.rows[i, CLASS]] += work.rows[i, WEIGHT]
+        if sides.values.shape[1] > 0:
+            sides.values[RIGHT, work.rows[i, SENSITIVE]] += work.rows[i, WEIGHT]
+
+
+@kernel
+def _all_right(sides: Sides) -> float:
+    """Bring all rows back to the right side; return the sum of x log2 x over classes."""
+    total = 0.0
+    for c in range(sides.classes.shape[1]):
+        sides.classes[RIGHT, c] += sides.classes[LEFT, c]
+        sides.classes[LEFT, c] = 0
+        total += sides.logs[sides.classes[RIGHT, c]]
+    for v in range(sides.values.shape[1]):
+        sides.values[RIGHT, v] += sides.values[LEFT, v]
+        sides.values[LEFT, v] = 0
+    return total
+
+
+@kernel
+def _parts_children(child_of: Int64, lo: int, code: int, following: int, hi: int) -> bool:
+    """Tell whether a cut between two codes splits the first child of a node, or the last one, off."""
+    if child_of[code] == child_of[following]:
+        return False
+    return bool(child_of[code] == child_of[lo] or child_of[following] == child_of[hi])
+
+
+@kernel
+def _best_threshold(
+    work: Work, start: int, stop: int, n: int, m: int, lo: int, hi: int, sides: Sides, limits: Limits, domains: Domains
+) -> tuple[float, int]:
+    """Return the least entropy (times n) that an allowed threshold leaves, and the last code on its left side.
+
+    Of equally good thresholds the most even one, of equally even ones the lower. Missing first leaves the others, if
+    that is allowed, because it joins them only in the whole domain. Infinite when nothing is allowed. In a node, whose
+    children `cut_node` has just numbered, a threshold must split the first or the last one off: other cuts would leave
+    the node to both sides.
+    """
+    rows, classes, values, logs = work.rows, sides.classes, sides.values, sides.logs
+    in_node, child_of = domains.shape[m, N_LEVELS] > 0, work.scratch[CHILD_OF]
+    keys = _ordered(work, start, stop, m, lo, hi)
+    within = _all_right(sides)  # the sum of x log2 x over the classes of both sides
+    best, best_code, best_uneven, n_left = np.inf, -1, n, 0
+    for at in range(len(keys) - 1):
+        code, following, i = keys[at] >> 32, keys[at + 1] >> 32, keys[at] & 0xFFFFFFFF
+        c, weight = rows[i, CLASS], rows[i, WEIGHT]
+        within -= logs[classes[LEFT, c]] + logs[classes[RIGHT, c]]
+        classes[LEFT, c] += weight
+        classes[RIGHT, c] -= weight
+        within += logs[classes[LEFT, c]] + logs[classes[RIGHT, c]]
+        n_left += weight
+        if values.shape[1] > 0:
+            values[LEFT, rows[i, SENSITIVE]] += weight
+            values[RIGHT, rows[i, SENSITIVE]] -= weight
+        if code == following or min(n_left, n - n_left) < limits.whole[SIZE]:
+            continue
+        if in_node and not _parts_children(child_of, lo, code, following, hi):
+            continue
+        score, uneven = logs[n_left] + logs[n - n_left] - within, abs(n - 2 * n_left)
+        worse = score - best
+        if worse > TOLERANCE * logs[n] or (worse >= -TOLERANCE * logs[n] and uneven >= best_uneven):
+            continue
+        if holds(values[LEFT], n_left, limits) and holds(values[RIGHT], n - n_left, limits):
+            best, best_uneven = score, uneven
+            best_code = work.scratch[LAST_LEAF, child_of[code]] if in_node else code
+            if domains.shape[m, HAS_MISSING] and code == 0:
+                break
+    return float(best), int(best_code)
+
+
+@kernel
+def _node_entropy(work: Work, start: int, stop: int, n: int, n_parts: int, sides: Sides) -> float:
+    """Return the entropy (times n) that the parts of a node leave."""
+    counts = np.zeros((n_parts, sides.classes.shape[1]), np.int64)
+    for i in range(start, stop):
+        counts[work.part[i], work.rows[i, CLASS]] += work.rows[i, WEIGHT]
+    return float(conditional_entropy(counts, sides.logs) * n)
+
+
+@kernel
+def _cut_purest(
+    work: Work, start: int, stop: int, n: int, sides: Sides, limits: Limits, domains: Domains
+) -> tuple[int, int]:
+    """Make the allowed cut that leaves the least class entropy; return the number of parts and the attribute."""
+    n_values = sides.values.shape[1]
+    lo, hi, width = measure(work, start, stop, domains)
+    _count(work, start, stop, sides)
+    best, best_m, best_code = np.inf, -1, WHOLE_NODE
+    for _ in range(len(width)):  # wider attributes first: they win when several are equally good
+        m = argmax(width)
+        if width[m] < 0.0:
+            break
+        width[m] = -1.0
+        n_parts = 0
+        if domains.shape[m, N_LEVELS] > 0:
+            n_parts = cut_node(work, start, stop, m, lo[m], hi[m], n_values, limits, domains)
+        if n_parts > 0:
+            score, code = _node_entropy(work, start, stop, n, n_parts, sides), WHOLE_NODE
+        else:
+            score, code = _best_threshold(work, start, stop, n, m, lo[m], hi[m], sides, limits, domains)
+        if score < best - TOLERANCE * sides.logs[n]:
+            best, best_m, best_code = score, m, code
+    if best_m < 0:
+        return 0, 0
+    if best_code == WHOLE_NODE:
+        return cut_node(work, start, stop, best_m, lo[best_m], hi[best_m], n_values, limits, domains), best_m
+    part_by_code(work, start, stop, n, best_m, best_code, n)
+    return 2, best_m
+
+
+@kernel
+def infogain_mondrian(
+    work: Work, partition: Partition, sides: Sides, limits: Limits, domains: Domains, budget: int
+) -> None:
+    """Cut groups of rows until none can be cut or the budget of visited rows is spent."""
+    while partition.state[0] > 0 and budget > 0:
+        start, stop, n, node = take(partition)
+        budget -= stop - start
+        n_parts, m = 0, 0
+        if n >= 2 * limits.whole[SIZE]:
+            n_parts, m = _cut_purest(work, start, stop, n, sides, limits, domains)
+        settle(work, partition, start, stop, n, node, m, n_parts)

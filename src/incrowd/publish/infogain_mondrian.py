@@ -1,0 +1,106 @@
+"""InfoGain Mondrian: recursive cuts that part the classes.
+
+Start with all rows in one group. Of all cuts of a group whose every part keeps the privacy constraints, make the one
+that leaves the least class entropy, weighted by the sizes of the parts: a range at any threshold between two
+values that occur, a taxonomy into the children of the group's node. Go on with the parts until no cut is allowed. Each
+group is released as the closure of its rows. The class is the schema's target, by default the sensitive column.
+
+Guarantee: every group of rows with equal cells keeps k and whatever else was asked for. Cost: O(n M) for each level of
+cuts; there are about log(n/k) levels, more when the best cuts are uneven.
+Use it when the release shall train classifiers; not when the values themselves matter most: Mondrian loses less of
+them. Groups are purer in the class than Mondrian's: where the class is sensitive, ask for l, t or alpha, too. A learner
+gains if each row of a sample takes the most frequent class of its cell.
+
+Where the paper is silent: (1) of cuts that leave the same entropy the one along the widest attribute is made, then the
+first in schema order, then the most even threshold, then the lower one. So a group in which no cut gains anything is
+cut much as Mondrian would; stopping there would change no label that a learner sees, and lose more of the values.
+(2) A range that holds missing values is first cut into missing and the rest.
+
+How we differ: a node of a taxonomy cannot be cut when one of its children has too few rows. Then its first child, or
+its last, may be split off, and the others stay in the node. On Adult this lowers the loss, and raises a tree's accuracy
+for two of three sets of taxonomies and naive Bayes' for all.
+
+Reference: LeFevre, DeWitt, Ramakrishnan: Workload-aware anonymization techniques for large-scale datasets, TODS 2008.
+
+>>> import incrowd as ic, polars as pl
+>>> people = pl.DataFrame({"age": [21, 22, 30, 31, 47, 48, 55, 56], "ill": list("yynnnnnn")})
+>>> schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill")
+>>> sorted(ic.InfoGainMondrian(k=2).publish(people, schema).frame["age"].unique())
+['21-22', '30-47', '48-56']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from incrowd.kernels.infogain_mondrian import Sides, infogain_mondrian
+from incrowd.kernels.information import n_log_n
+from incrowd.kernels.partition import Partition, Work
+from incrowd.privacy import Privacy
+from incrowd.privacy.constraints import LKind
+from incrowd.publish.cutting import cut_groups
+from incrowd.publish.domains import flatten, limits
+from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.table import Table
+
+_SLICE = 500_000  # rows visited between two looks at progress and Ctrl-C
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoGainMondrian(Publisher):
+    """Recursive cuts that leave the least class entropy.
+
+    Parameters
+    ----------
+    k
+        Least number of rows in a group.
+    l, l_kind, c
+        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
+        ``recursive`` (with c).
+    t, ordered
+        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
+    alpha
+        Largest share of a sensitive value.
+    """
+
+    k: int
+    l: float = 1
+    l_kind: LKind = "frequency"
+    c: float = 3.0
+    t: float | None = None
+    ordered: bool = False
+    alpha: float | None = None
+
+    name: ClassVar[str] = "infogain_mondrian"
+    paper: ClassVar[str] = "LeFevre et al. 2008"
+    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
+    kind: ClassVar[str] = "multi-dimensional"
+    cost: ClassVar[str] = "n M depth of the cuts"
+
+    def __post_init__(self) -> None:
+        self.privacy()
+
+    def privacy(self) -> Privacy:
+        """Return the constraints that every group keeps."""
+        return Privacy.of(
+            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
+        )
+
+    def _steps(self, table: Table) -> float:
+        return 4 * super()._steps(table)  # thresholds by the dozen where Mondrian tries two
+
+    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        del rng
+        domains, bounds = flatten(table.hierarchies), limits(self.privacy(), table)
+        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
+        classes, n_classes = table.classes
+        sides = Sides(np.zeros((2, n_classes), np.int64), np.zeros((2, n_values), np.int64), n_log_n(table.n_rows))
+
+        def cut(work: Work, partition: Partition) -> None:
+            infogain_mondrian(work, partition, sides, bounds, domains, _SLICE)
+
+        sensitive = table.sensitive if n_values else None
+        return cut_groups(table, self.k, domains, [classes, sensitive], cut, progress)
