@@ -200,6 +200,35 @@ def verify(
 
 
 @app.command()
+def audit(
+    model: Annotated[Path, typer.Argument(help="A model (.joblib, .pkl, .skops), or a table of association rules.")],
+    data: Annotated[
+        str | None, typer.Argument(help="The table that the model was fitted with; baskets for rules.")
+    ] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Tells what is public: quasi.")] = None,
+    k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")] = 10,
+    public: Annotated[str | None, typer.Option(help="For rules: items that somebody may know, with commas.")] = None,
+    people: Annotated[
+        int | None, typer.Option(help="For rules without a table: how many people they are about.")
+    ] = None,
+    class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
+    repair: Annotated[Path | None, typer.Option(help="Write a mended model or rule table to this file.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out whom a model of any origin gives away; exit code 3 if somebody is in a crowd below k."""
+    from incrowd.cli.auditing import run
+
+    holds = run(
+        Screen(quiet=quiet or as_json), model, data, schema, k,
+        public=public, people=people, class_public=class_public, trust=trust, repair=repair, as_json=as_json,
+    )  # fmt: skip
+    if not holds:
+        raise typer.Exit(NOT_MET)
+
+
+@app.command()
 def methods(as_json: Json = False) -> None:
     """List the methods: paper, promise, recoding, cost."""
     from incrowd.publish import methods as known

@@ -1,0 +1,79 @@
+"""Models in files: reading one may run code that somebody put into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import InputError, MissingDependencyError, ParameterError
+
+PICKLES = (".joblib", ".pkl", ".pickle")
+SKOPS = ".skops"
+_KNOWN = ("sklearn", "numpy", "scipy", "incrowd")
+
+
+def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
+    """Read a fitted model.
+
+    Parameters
+    ----------
+    path
+        A ``.joblib`` or ``.pkl`` file, or a ``.skops`` file, which holds no code.
+    trust
+        Loading a pickle runs whatever code is in it. Say ``True`` only for a file whose maker you trust.
+    """
+    path = Path(path)
+    if not path.is_file():
+        fact = f"There is no file {path}"
+        raise InputError(fact, "give the file that the model was saved to")
+    if path.suffix == SKOPS:
+        return _from_skops(path, trust=trust)
+    if path.suffix not in PICKLES:
+        fact = f"{path.name} is not a model file that the audit can read"
+        raise InputError(fact, f"save the model with joblib ({', '.join(PICKLES)}) or skops ({SKOPS})")
+    if not trust:
+        fact = f"{path.name} is a pickle: loading it runs whatever code is in it, with your rights"
+        raise ParameterError(fact, "if you trust whoever made it: --trust (trust=True); else ask for a .skops file")
+    import joblib  # noqa: PLC0415 - loads when a model is read
+
+    try:
+        return joblib.load(path)
+    except Exception as error:
+        fact = f"{path.name} cannot be loaded as a model: {type(error).__name__}"
+        raise InputError(
+            fact, "was it saved with joblib, by versions of the libraries that are installed here?"
+        ) from error
+
+
+def _from_skops(path: Path, *, trust: bool) -> Any:  # noqa: ANN401
+    skops = _skops()
+    try:
+        foreign = skops.get_untrusted_types(file=path)
+        own = [name for name in foreign if name.split(".")[0] in _KNOWN]
+        if len(own) == len(foreign) or trust:
+            return skops.load(path, trusted=foreign)
+    except Exception as error:
+        fact = f"{path.name} cannot be loaded as a model: {type(error).__name__}"
+        raise InputError(fact, "was it saved with skops?") from error
+    fact = f"{path.name} holds types of unknown origin: {', '.join(sorted(set(foreign) - set(own)))}"
+    raise ParameterError(fact, "if you trust whoever made it: --trust (trust=True)")
+
+
+def _skops() -> Any:  # noqa: ANN401
+    try:
+        from skops import io as skops  # noqa: PLC0415 - an extra
+    except ImportError:
+        fact = "A .skops file needs the package skops"
+        raise MissingDependencyError(fact, extra="models") from None
+    return skops
+
+
+def save_model(model: Any, path: str | Path) -> None:  # noqa: ANN401
+    """Write a model as `load_model` reads it."""
+    path = Path(path)
+    if path.suffix == SKOPS:
+        _skops().dump(model, path)
+        return
+    import joblib  # noqa: PLC0415 - as above
+
+    joblib.dump(model, path)
