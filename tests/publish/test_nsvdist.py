@@ -22,7 +22,7 @@ LOSSES = st.sampled_from(["lm", "entropy", "monotone_entropy"])
 
 def fast_members(table, rank, k, cap, loss):
     """Members of every row by the kernel, as rows of the table."""
-    columns = nsvdist._tables_first(table, loss)
+    columns = nsvdist.tables_first(table, loss)
     prices = nsvdist.make_prices(table, columns, loss)
     index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, cap, prices)
     jobs = np.arange(table.n_rows)
@@ -229,7 +229,7 @@ def test_members_on_adult(loss, l):
     table = Table.encode(adult("train"), adult_schema())
     cap = int(Fraction(k) / Fraction(str(l)))
     rank = np.random.default_rng(5).permutation(table.n_rows)
-    columns = nsvdist._tables_first(table, loss)
+    columns = nsvdist.tables_first(table, loss)
     prices = nsvdist.make_prices(table, columns, loss)
     index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, cap, prices)
     jobs = np.array([0, 4321, 12345, 30161])
@@ -246,7 +246,7 @@ def test_many_equal_rows_are_quick():
     n = 20_000
     frame = pl.DataFrame({"a": [0, 1] * (n // 2), "s": ["x", "y"] * (n // 2)})
     table = Table.encode(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s"))
-    columns = nsvdist._tables_first(table, "lm")
+    columns = nsvdist.tables_first(table, "lm")
     prices = nsvdist.make_prices(table, columns, "lm")
     index, _ = nsvdist.make_index(table, columns, np.arange(n), np.arange(n), 5, prices)
     assert (index.last - index.first[:-1]).tolist() == [6, 6]

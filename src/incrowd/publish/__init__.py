@@ -16,6 +16,7 @@ from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
 from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR
 from incrowd.publish.tds import TDS
 from incrowd.publish.tree import TreeAnonymizer
@@ -24,7 +25,7 @@ from incrowd.schema import Schema
 
 PUBLISHERS: dict[str, type[Publisher]] = {
     publisher.name: publisher
-    for publisher in (Mondrian, InfoGainMondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS, TDS, TDR, PAIS)
+    for publisher in (Mondrian, InfoGainMondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS, TDS, TDR, PAIS, SeqA)
 }
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "NSVDist",
     "Progress",
     "Publisher",
+    "SeqA",
     "TreeAnonymizer",
     "make",
     "methods",

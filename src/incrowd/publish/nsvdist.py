@@ -168,7 +168,7 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
 
 def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress) -> Choice:
     """Search every row's members within its part of the table."""
-    columns = _tables_first(table, loss)
+    columns = tables_first(table, loss)
     prices = make_prices(table, columns, loss)
     n, n_values = table.n_rows, len(table.sensitive_values)
     cells_lo, cells_hi, cells_counts = [], [], []
@@ -195,7 +195,7 @@ def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[
     return Choice(lo, hi, cell_of, np.concatenate(cells_counts))
 
 
-def _tables_first(table: Table, loss: Loss) -> Int64:
+def tables_first(table: Table, loss: Loss) -> Int64:
     """Return the attributes in the order that the kernel wants: those without a look-up table last.
 
     Before them, attributes that cost much between any two rows come first, so that a row is soon seen to be too dear.
