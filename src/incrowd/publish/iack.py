@@ -42,52 +42,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
 from incrowd.publish.iac import Suppression, changes, choice, generalize
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class IACk(Publisher):
+class IACk(GroupPublisher):
     """Best levels for classification, then suppression of small groups.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value (not the paper's alpha, which is a result).
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps: see `GroupPublisher` (alpha is not the paper's alpha, which is a result).
     """
-
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
 
     name: ClassVar[str] = "iack"
     paper: ClassVar[str] = "Li et al. 2011"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "one level per attribute, with suppression"
     cost: ClassVar[str] = "n M + n log n"
-
-    def __post_init__(self) -> None:
-        self.privacy()
-
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         del rng

@@ -39,55 +39,28 @@ import numpy as np
 from incrowd.kernels.infogain_mondrian import Sides, infogain_mondrian
 from incrowd.kernels.information import n_log_n
 from incrowd.kernels.partition import Partition, Work
-from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
 from incrowd.publish.cutting import cut_groups
 from incrowd.publish.domains import flatten, limits
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.table import Table
 
 _SLICE = 500_000  # rows visited between two looks at progress and Ctrl-C
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoGainMondrian(Publisher):
+class InfoGainMondrian(GroupPublisher):
     """Recursive cuts that leave the least class entropy.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value.
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps: see `GroupPublisher`.
     """
-
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
 
     name: ClassVar[str] = "infogain_mondrian"
     paper: ClassVar[str] = "LeFevre et al. 2008"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth of the cuts"
-
-    def __post_init__(self) -> None:
-        self.privacy()
-
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
 
     def _steps(self, table: Table) -> float:
         return 4 * super()._steps(table)  # thresholds by the dozen where Mondrian tries two

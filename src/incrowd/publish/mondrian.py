@@ -37,11 +37,9 @@ import numpy as np
 from incrowd.errors import ParameterError
 from incrowd.kernels.mondrian import mondrian
 from incrowd.kernels.partition import Partition, Work
-from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
 from incrowd.publish.cutting import cut_groups
 from incrowd.publish.domains import flatten, limits
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.publish.single import cut_globally
 from incrowd.table import Table
 
@@ -51,39 +49,24 @@ RecodingKind = Literal["multi", "single"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mondrian(Publisher):
+class Mondrian(GroupPublisher):
     """Recursive median cuts.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value.
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps: see `GroupPublisher`.
     recoding
         ``"multi"``: every group is cut by itself; ``"single"``: cuts are global per attribute.
     strict
         ``False`` shares rows at the median out to both sides (relaxed multi-dimensional partitioning).
     """
 
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
     recoding: RecodingKind = "multi"
     strict: bool = True
 
     name: ClassVar[str] = "mondrian"
     paper: ClassVar[str] = "LeFevre et al. 2006"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "multi- or single-dimensional"
     cost: ClassVar[str] = "n M log(n/k)"
 
@@ -97,13 +80,7 @@ class Mondrian(Publisher):
         if self.recoding == "single" and not self.strict:
             fact = "recoding is 'single' and strict is False"
             raise ParameterError(fact, "a global recoding cannot share equal rows out: leave strict=True")
-        self.privacy()
-
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
+        super().__post_init__()
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         del rng

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from incrowd import io
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
 from incrowd.privacy import Privacy
+from incrowd.privacy.constraints import LKind
 from incrowd.recoding import Recoding
 from incrowd.release import Release
 from incrowd.release.checked import checked
@@ -44,6 +46,8 @@ class Choice:
         What every group keeps, if the method found out more than it was asked for.
     numbers
         What else the method has to say; the owner finds it in `Release.levels`.
+    rings
+        For methods that deal rows out to cells on rings, where each row and its cell are; see docs/release-format.md.
     """
 
     lo: npt.NDArray[np.int32]
@@ -53,6 +57,7 @@ class Choice:
     recoding: Recoding | None = None
     privacy: Privacy | None = None
     numbers: Mapping[str, float | int | None] = field(default_factory=dict)
+    rings: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +139,46 @@ class Publisher(ABC):
             homogeneous=self.homogeneous,
             seed=seed,
             recoding=choice.recoding,
+            rings=None if choice.rings is None else choice.rings[shuffled],
             kind=io.kind_of(frame),
         )
         numbers = choice.numbers
         del table, choice  # verifying takes as much room again
         return checked(release, original, report, numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupPublisher(Publisher):
+    """A method whose groups of rows with equal cells each keep k, and whatever else was asked for.
+
+    Parameters
+    ----------
+    k
+        Least number of rows in a group.
+    l, l_kind, c
+        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
+        ``recursive`` (with c).
+    t, ordered
+        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
+    alpha
+        Largest share of a sensitive value.
+    """
+
+    k: int
+    l: float = 1
+    l_kind: LKind = "frequency"
+    c: float = 3.0
+    t: float | None = None
+    ordered: bool = False
+    alpha: float | None = None
+
+    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
+
+    def __post_init__(self) -> None:
+        self.privacy()
+
+    def privacy(self) -> Privacy:
+        """Return the constraints that every group keeps."""
+        return Privacy.of(
+            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
+        )

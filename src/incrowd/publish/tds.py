@@ -39,10 +39,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
 from incrowd.publish.domains import limits
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.publish.specialize import Rule, gain_per_loss, specialize
 from incrowd.table import Table
 
@@ -50,45 +48,20 @@ _STEPS = 10  # about how often a small table's rows are passed over
 
 
 @dataclass(frozen=True, kw_only=True)
-class TDS(Publisher):
+class TDS(GroupPublisher):
     """Top-down specialization by information gain per loss of anonymity.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value.
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps: see `GroupPublisher`.
     """
-
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
 
     name: ClassVar[str] = "tds"
     paper: ClassVar[str] = "Fung et al. 2005"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "single-dimensional"
     cost: ClassVar[str] = "n M per step at most"
     discloses: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        self.privacy()
-
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
 
     def _steps(self, table: Table) -> float:
         return float(table.codes.size) * _STEPS

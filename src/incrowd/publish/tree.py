@@ -39,47 +39,30 @@ from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.domains import close_groups
 from incrowd.kernels.tree import NONE
 from incrowd.mining.induction import Gain, Induced, Induction, Int64, Training, boxes_of
-from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
 from incrowd.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeAnonymizer(Publisher):
+class TreeAnonymizer(GroupPublisher):
     """The groups of a decision tree.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value.
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps: see `GroupPublisher`.
     gain
         What a split is judged by: ``"information"`` or ``"gini"``.
     tighten
         Whether cells are narrowed to the closure of the group's rows; otherwise they are what the tree's tests tell.
     """
 
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
     gain: Gain = "information"
     tighten: bool = True
 
     name: ClassVar[str] = "tree"
     paper: ClassVar[str] = "Friedman et al. 2008"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth"
 
@@ -90,13 +73,7 @@ class TreeAnonymizer(Publisher):
         if self.tighten not in (True, False):
             fact = f"tighten is {self.tighten!r}"
             raise ParameterError(fact, "use true or false")
-        self.privacy()
-
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
+        super().__post_init__()
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         del rng
