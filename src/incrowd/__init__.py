@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from incrowd.mining.tree import KAnonymousTreeClassifier
     from incrowd.publish import (
         KACTUS,
+        NHAA,
         PAIS,
         TDR,
         TDS,
@@ -70,6 +71,7 @@ _HOME = {
         "KACTUS",
         "InfoGainMondrian",
         "Mondrian",
+        "NHAA",
         "NSVDist",
         "PAIS",
         "TDR",
@@ -94,6 +96,7 @@ _VERBS = ("publish", "verify")  # packages that can be called: importing one bin
 
 __all__ = [
     "KACTUS",
+    "NHAA",
     "PAIS",
     "TDR",
     "TDS",

@@ -85,6 +85,7 @@ CLAIMS = {
         {"t": 0.4, "ordered": True, "tighten": False},
         {"alpha": 0.8},
     ],
+    "nhaa": [{}, {"l": 2}, {"l": 3}, {"cluster": 80}, {"l": 2, "cluster": 80}],
     "kactus": [
         {},
         {"confidence": None},

@@ -13,6 +13,7 @@ from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.mondrian import Mondrian
+from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
 from incrowd.publish.publisher import Choice, Progress, Publisher
@@ -25,11 +26,25 @@ from incrowd.schema import Schema
 
 PUBLISHERS: dict[str, type[Publisher]] = {
     publisher.name: publisher
-    for publisher in (Mondrian, InfoGainMondrian, NSVDist, IACk, IACc, TreeAnonymizer, KACTUS, TDS, TDR, PAIS, SeqA)
+    for publisher in (
+        Mondrian,
+        InfoGainMondrian,
+        NSVDist,
+        IACk,
+        IACc,
+        TreeAnonymizer,
+        NHAA,
+        KACTUS,
+        TDS,
+        TDR,
+        PAIS,
+        SeqA,
+    )
 }
 
 __all__ = [
     "KACTUS",
+    "NHAA",
     "PAIS",
     "PUBLISHERS",
     "TDR",

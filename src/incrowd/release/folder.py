@@ -18,12 +18,13 @@ from incrowd.hierarchy.hierarchy import leaves_from_data
 from incrowd.recoding import from_arrays
 from incrowd.release.release import FORMAT, Private, Release
 
-MANIFEST, PARQUET, CSV, ROWS, RECODING = (
+MANIFEST, PARQUET, CSV, ROWS, RECODING, RINGS = (
     "manifest.json",
     "release.parquet",
     "release.csv",
     "rows.parquet",
     "recoding.npz",
+    "rings.parquet",
 )
 
 
@@ -99,6 +100,8 @@ def _save_private(private: Private, release: Release, public: Path, folder: Path
     recoding = private.recoding
     if recoding is not None:
         np.savez_compressed(folder / RECODING, allow_pickle=False, **recoding.arrays())
+    if private.rings is not None:
+        io.write(private.rings, folder / RINGS)
 
 
 def _load_private(path: Path) -> Private | None:
@@ -114,7 +117,8 @@ def _load_private(path: Path) -> Private | None:
     if (folder / RECODING).exists():
         with np.load(folder / RECODING, allow_pickle=False) as arrays:
             recoding = from_arrays(arrays)
-    return Private(rows, about["seed"], recoding)
+    rings = io.read(folder / RINGS) if (folder / RINGS).exists() else None
+    return Private(rows, about["seed"], recoding, rings)
 
 
 def _hierarchy(data: dict[str, Any]) -> Hierarchy:

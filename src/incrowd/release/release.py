@@ -40,11 +40,14 @@ class Private:
         The seed of the run, or ``None`` if randomness came from the operating system.
     recoding
         The cuts, for methods that can recode new rows.
+    rings
+        For methods that deal rows out to cells on rings: ring, place of the cell, place of the original, and width.
     """
 
     rows: npt.NDArray[np.int64]
     seed: int | None = None
     recoding: Recoding | None = None
+    rings: pl.DataFrame | None = None
 
     def __repr__(self) -> str:
         return "Private(...)"  # a stray log line must not undo the release
@@ -102,6 +105,7 @@ class Release:
         seed: int | None,
         recoding: Recoding | None,
         kind: str,
+        rings: pl.DataFrame | None = None,
     ) -> Release:
         """Put a release together from a table and the cells that a method chose for its rows, in the given order."""
         suppressed = table.n_rows - len(order)
@@ -157,7 +161,7 @@ class Release:
             cell_counts=counts,
             other=table.other[order] if schema.other else pl.DataFrame(),
             manifest=manifest,
-            private=Private(table.rows[order], seed, recoding),
+            private=Private(table.rows[order], seed, recoding, rings),
             kind=kind,
         )
         release._refuse_name_clashes()
@@ -252,9 +256,9 @@ class Release:
         from incrowd.verify import check  # noqa: PLC0415
 
         source = None if original is None else io.to_polars(original)
-        rows = self.private.rows if self.private is not None else None
+        rows, rings = (None, None) if self.private is None else (self.private.rows, self.private.rings)
         frame = self.coded(labels=False)
-        return check(self.manifest, frame, original=source, rows=rows, promises_only=promises_only)
+        return check(self.manifest, frame, original=source, rows=rows, rings=rings, promises_only=promises_only)
 
     def loss(self, name: str = "lm", *, original: Any = None) -> float:  # noqa: ANN401
         """Return an information loss of this release; see `incrowd.losses`. ``kl`` needs ``original=frame``."""

@@ -22,6 +22,7 @@ def check(
     *,
     original: pl.DataFrame | None = None,
     rows: Array | None = None,
+    rings: pl.DataFrame | None = None,
     csv: pl.DataFrame | None = None,
     promises_only: bool = False,
 ) -> Verdict:
@@ -37,13 +38,17 @@ def check(
         The table that the release was made from.
     rows
         The original row number of each released row.
+    rings
+        Where each released row and its original are, for methods that deal rows out on rings.
     csv
         The content of ``release.csv``, every column read as text.
     promises_only
         Leave out what no promise depends on: how many released rows are consistent with each original.
     """
     findings = Findings()
-    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, promises_only=promises_only)
+    check_into(
+        findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings, promises_only=promises_only
+    )
     return findings.verdict()
 
 
@@ -55,6 +60,7 @@ def check_into(
     original: pl.DataFrame | None,
     rows: Array | None,
     csv: pl.DataFrame | None,
+    rings: pl.DataFrame | None = None,
     promises_only: bool = False,
 ) -> None:
     """Add every check of a release to what was found about its folder."""
@@ -79,7 +85,7 @@ def check_into(
     check_marginals(findings, claims, payload)
     check_promises(findings, claims, payload)
     if original is not None:
-        check_original(findings, claims, payload, original, rows, promises_only=promises_only)
+        check_original(findings, claims, payload, original, rows, rings=rings, promises_only=promises_only)
         return
     if rows is not None:
         problems = row_map_problems(rows, frame.height, claims.rows["input"])

@@ -29,11 +29,13 @@ def check_folder(folder: Path, original: pl.DataFrame | None, rows: Array | None
         findings.skip("payload", "not looked at: the files cannot be read")
         return findings.verdict()
     whole = folder.resolve()
-    private = whole.with_name(f"{whole.name}.private") / "rows.parquet"
-    if rows is None and private.is_file():
-        rows = _read_rows(findings, private)
+    private = whole.with_name(f"{whole.name}.private")
+    rings = None
+    if rows is None and (private / "rows.parquet").is_file():
+        rows = _read_rows(findings, private / "rows.parquet")
+        rings = _read_rings(findings, private / "rings.parquet")
     _check_order(findings, rows)
-    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv)
+    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings)
     return findings.verdict()
 
 
@@ -42,6 +44,14 @@ def _read_rows(findings: Findings, path: Path) -> Array | None:
         return pl.read_parquet(io.BytesIO(path.read_bytes()))["row"].to_numpy()
     except (OSError, pl.exceptions.PolarsError):
         findings.judge("row map", ["the private rows.parquet has no readable column 'row'"], "")
+        return None
+
+
+def _read_rings(findings: Findings, path: Path) -> pl.DataFrame | None:
+    try:
+        return pl.read_parquet(io.BytesIO(path.read_bytes())) if path.is_file() else None
+    except (OSError, pl.exceptions.PolarsError):
+        findings.judge("rings", ["the private rings.parquet cannot be read"], "")
         return None
 
 

@@ -22,10 +22,16 @@ PAIR_BUDGET = 2 * 10**9
 _TABLE_BUDGET = 1 << 24
 
 
-def check_linking(findings: Findings, claims: Claims, payload: Payload, codes: Sequence[Array]) -> None:
-    """Count the released rows that are consistent with each original; judge exact non-homogeneous values by them."""
+def check_linking(
+    findings: Findings, claims: Claims, payload: Payload, codes: Sequence[Array], *, values_judged: bool = False
+) -> None:
+    """Count the released rows that are consistent with each original; judge exact non-homogeneous values by them.
+
+    Unless they were judged already: rings tell how likely each of the rows is, and these counts do not.
+    """
     cells = payload.cells
-    linked_values = claims.sensitive is not None and payload.exact is not None and not claims.homogeneous
+    exact = claims.sensitive is not None and payload.exact is not None
+    linked_values = exact and not claims.homogeneous and not values_judged
     n_distinct = _n_distinct(claims, codes, cells.n_groups)
     n_values = len(claims.sensitive.marginal) if claims.sensitive is not None and linked_values else 1
     if n_distinct is None or n_distinct * n_values > max(_TABLE_BUDGET, n_distinct):

@@ -16,6 +16,7 @@ from incrowd.verify.groups import relabel
 from incrowd.verify.linking import check_linking
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
+from incrowd.verify.rings import check_rings
 from incrowd.verify.sideways import check_identifiers, check_other
 from incrowd.verify.verdict import Findings, first_row
 
@@ -61,6 +62,7 @@ def check_original(
     original: pl.DataFrame,
     rows: Array | None,
     *,
+    rings: pl.DataFrame | None = None,
     promises_only: bool = False,
 ) -> None:
     """Check all that the originals can show, with the row map when there is one."""
@@ -86,9 +88,14 @@ def check_original(
     whole = bool(listed.all())
     if not whole:
         behind = behind.take(np.flatnonzero(listed))
+    on_rings = False
+    if rings is not None and rows is not None and whole and not claims.homogeneous:
+        on_rings = check_rings(findings, claims, payload, behind.codes, rings, promises_only=promises_only)
+    if promises_only and on_rings:
+        return
     _check_members(findings, claims, payload, behind, mapped=whole and rows is not None)
     if not (promises_only and claims.homogeneous):
-        check_linking(findings, claims, payload, behind.codes)
+        check_linking(findings, claims, payload, behind.codes, values_judged=on_rings)
 
 
 def _code(findings: Findings, claims: Claims, original: pl.DataFrame) -> Originals | None:

@@ -1,0 +1,166 @@
+"""Rows that were dealt out on rings: whether each person has k equally good rows, and none of them says too much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from incrowd.verify.domain import Array
+from incrowd.verify.groups import relabel
+from incrowd.verify.levels import Distributions
+from incrowd.verify.manifest import Claims
+from incrowd.verify.payload import Payload, wrong_rows
+from incrowd.verify.promises import broken, note_levels, promise_name
+from incrowd.verify.verdict import Findings
+
+COLUMNS = ("ring", "cell", "original", "width")
+_BLOCK = 1 << 22
+_FEW_LINKS = 1 << 24
+
+
+@dataclass(frozen=True)
+class _Rings:
+    """Places of all rings laid end to end.
+
+    Attributes
+    ----------
+    start, size, width
+        Per place: where its ring begins, how many places it has, and how many originals a cell covers.
+    cell_row, original_row
+        The released row whose cell, or whose original, is at each place.
+    """
+
+    start: Array
+    size: Array
+    width: Array
+    cell_row: Array
+    original_row: Array
+
+    def around(self, place: Array, step: Array | int) -> Array:
+        """Return the place some steps further on the same ring."""
+        start = self.start[place]
+        return np.asarray(start + (place - start + step) % self.size[place])
+
+
+def check_rings(
+    findings: Findings,
+    claims: Claims,
+    payload: Payload,
+    codes: Sequence[Array],
+    rings: pl.DataFrame,
+    *,
+    promises_only: bool,
+) -> bool:
+    """Check that rows and originals lie on rings, and judge k and the promises about sensitive values by them.
+
+    The cell at a place covers the original there and those at the next width - 1 places. Moving all originals of a
+    ring on by one place gives another assignment that fits the cells: there are width of them, no two of which
+    agree anywhere. If each is as likely, an original is behind each of width rows with the same probability.
+    """
+    problems, laid = _read(rings, payload.frame.height)
+    if laid is not None:
+        for q, own in zip(claims.quasi, codes, strict=True):
+            lo, hi = (payload.frame[f"{q.name}{end}"].to_numpy()[laid.cell_row] for end in (".lo", ".hi"))
+            least, most = _windows(laid, own[laid.original_row])
+            wrong = (least < lo) | (most > hi)
+            problems += [f"{wrong.sum()} cells of {q.name!r} lack an original of their window"] if wrong.any() else []
+    smallest = int(laid.width.min()) if laid is not None and len(laid.width) else 0
+    fine = f"every original fits {smallest} rows of its ring, and every row as many originals"
+    if not findings.judge("rings", problems, fine) or laid is None:
+        return False
+    if promises_only and claims.k is not None:
+        few = laid.width < claims.k
+        problems = (
+            [f"{few.sum()} rows generalize fewer than k = {claims.k} originals of their ring"] if few.any() else []
+        )
+        findings.judge("k", problems, f"every row generalizes at least {smallest} originals, those of its window")
+        findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest
+        findings.levels["releases_per_original_min"] = smallest
+    _judge_values(findings, claims, payload, laid, promises_only=promises_only)
+    return True
+
+
+def _read(rings: pl.DataFrame, n_rows: int) -> tuple[list[str], _Rings | None]:
+    """Return the rings, or what is wrong with them."""
+    if tuple(rings.columns) != COLUMNS or not all(dtype.is_integer() for dtype in rings.dtypes):
+        return ["they are not told by whole numbers: ring, cell, original, width"], None
+    if rings.height != n_rows or any(rings.null_count().row(0)):
+        return [f"they have places for {rings.drop_nulls().height} of {n_rows} rows"], None
+    ring, cell, original, width = (rings[name].to_numpy().astype(np.int64) for name in COLUMNS)
+    if n_rows == 0 or ring.min() < 0:
+        return ["they have no rows, or a ring without a number"], None
+    ring = relabel(ring, int(ring.max()) + 1)[0].astype(np.int64)
+    size = np.bincount(ring)
+    first = np.cumsum(size) - size
+    problems: list[str] = []
+    rows = []
+    for what, place in (("cell", cell), ("original", original)):
+        outside = (place < 0) | (place >= size[ring])
+        problems += wrong_rows(outside, f"have their {what} outside its ring")
+        at = np.full(n_rows, -1)
+        at[np.where(outside, 0, first[ring] + place)] = np.arange(n_rows)
+        rows.append(at)
+        if not outside.any() and (at < 0).any():
+            problems.append(f"{(at < 0).sum()} places have no {what}, and others have two")
+    common = np.zeros(len(size), np.int64)
+    common[ring] = width
+    problems += wrong_rows((width < 1) | (width > size[ring]), "have a window that is longer than its ring, or empty")
+    problems += wrong_rows(width != common[ring], "have another window than the rest of their ring")
+    if problems:
+        return problems, None
+    of_place = np.repeat(np.arange(len(size)), size)
+    return [], _Rings(first[of_place], size[of_place], common[of_place], rows[0], rows[1])
+
+
+def _windows(laid: _Rings, codes: Array) -> tuple[Array, Array]:
+    """Return the smallest and the largest code in the window at each place, from windows of half the length."""
+    n = len(codes)
+    least, most = codes.copy(), codes.copy()
+    reach, place = np.ones(n, np.int64), np.arange(n)
+    while (todo := np.flatnonzero(reach < laid.width)).size:
+        step = np.minimum(reach[todo], laid.width[todo] - reach[todo])
+        other = laid.around(place[todo], step)
+        new_least, new_most = np.minimum(least[todo], least[other]), np.maximum(most[todo], most[other])
+        least[todo], most[todo] = new_least, new_most
+        reach[todo] += step
+    return least, most
+
+
+def _judge_values(findings: Findings, claims: Claims, payload: Payload, laid: _Rings, *, promises_only: bool) -> None:
+    """Judge the values in the rows that each original fits on its ring, all equally likely."""
+    pending = [p for p in claims.promises if p.kind in ("l", "alpha", "t")]
+    few = int(laid.width.sum()) <= _FEW_LINKS
+    if claims.sensitive is None or payload.exact is None or not (pending or few or not promises_only):
+        return
+    found = _distributions(laid, payload.exact, len(claims.sensitive.marginal))
+    note_levels(findings, found, claims)
+    names = {promise_name(p) for p in pending}
+    findings.checks = [check for check in findings.checks if check.name not in names]
+    for promise in pending:
+        wrong = broken(promise, found, claims)
+        problems = [f"broken for {wrong.sum()} of {len(wrong)} originals on their rings"] if wrong.any() else []
+        findings.judge(promise_name(promise), problems, f"holds for {len(wrong)} originals on their rings")
+
+
+def _distributions(laid: _Rings, exact: Array, n_values: int) -> Distributions:
+    """Count the values that each original can have: those in the rows whose windows it is in."""
+    value = exact[laid.cell_row].astype(np.int64)
+    # where the window is the whole ring, all originals of the ring have the same
+    place = np.flatnonzero((laid.width < laid.size) | (laid.start == np.arange(len(laid.start))))
+    parts, begin = [], 0
+    up_to = np.cumsum(laid.width[place])
+    while begin < len(place):
+        done = up_to[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(up_to, done + _BLOCK, side="right")))
+        at, width = place[begin:end], laid.width[place[begin:end]]
+        owner = np.repeat(np.arange(end - begin), width)
+        back = np.arange(len(owner)) - np.repeat(np.cumsum(width) - width, width)
+        linked = value[laid.around(at[owner], -back)]
+        part = Distributions.of_rows(owner, linked, end - begin, n_values)
+        parts.append((part.owner + begin, part.value, part.count))
+        begin = end
+    owners, values, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Distributions(owners, values, counts, len(place), n_values)

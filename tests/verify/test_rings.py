@@ -1,0 +1,138 @@
+"""Rows dealt out on rings: Table 1(c) of the NSVDist paper is one ring of three people and one of two."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+
+from incrowd.verify import check, rings
+from verify.build import answers, put
+from verify.test_papers import EXACT, ROWS, TABLE_1A, TABLE_1C, promise, release
+
+RINGS = pl.DataFrame({"ring": [4, 4, 4, 9, 9], "cell": [0, 1, 2, 0, 1], "original": [0, 1, 2, 0, 1], "width": [2] * 5})
+
+
+def verdict_of(*, k=2, l=2, laid=RINGS, diseases=EXACT, cells=TABLE_1C, rows=ROWS, original=TABLE_1A, only=False):
+    made = release(cells, diseases, recoding="non-homogeneous", guarantees=promise(k, l))
+    return check(*made, original=original, rows=rows, rings=laid, promises_only=only)
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_the_papers_table_lies_on_rings(only):
+    verdict = verdict_of(only=only)
+    assert verdict.violations == []
+    found = answers(verdict)
+    assert found["rings"] is found["k"] is found["l (frequency)"] is True
+    assert (verdict.levels["k"], verdict.levels["l_frequency"]) == (2, 2)
+    assert [c.name for c in verdict.checks].count("k") == 1
+    assert ("releases per original" in found) == (not only)
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_promises_are_held_against_the_rings(only):
+    assert answers(verdict_of(k=3, only=only))["k"] is False
+    assert answers(verdict_of(l=3, only=only))["l (frequency)"] is False
+    assert answers(verdict_of(l=2.01, only=only))["l (frequency)"] is False
+
+
+def shifted(column, by):
+    """Everybody of the first ring moves on, the others stay."""
+    return RINGS.with_columns(pl.Series(column, [(i + by) % 3 for i in range(3)] + [0, 1]))
+
+
+def test_another_shift_is_another_assignment():
+    """The cell at place 0 gets the person at place 1, and so on: a row is its person's in all but its cell."""
+    rows = np.array([1, 2, 0, 3, 4])
+    moved = [EXACT[i] for i in rows]
+    assert verdict_of(rows=rows, laid=shifted("original", 1), diseases=moved).violations == []
+    assert answers(verdict_of(rows=rows, laid=RINGS, diseases=moved))["rings"] is False
+
+
+@pytest.mark.parametrize(
+    ("laid", "why"),
+    [
+        (put(RINGS, "width", 0, 1), "another window"),
+        (RINGS.with_columns(width=pl.lit(3)), "longer than its ring"),
+        (RINGS.with_columns(width=pl.Series([3, 3, 3, 2, 2])), "lack an original"),
+        (RINGS.with_columns(width=pl.lit(0)), "longer than its ring, or empty"),
+        (put(RINGS, "cell", 0, 1), "1 places have no cell"),
+        (put(RINGS, "original", 4, 0), "1 places have no original"),
+        (put(RINGS, "cell", 0, 3), "outside its ring"),
+        (put(RINGS, "original", 0, -1), "outside its ring"),
+        (put(RINGS, "ring", 0, -1), "without a number"),
+        (put(RINGS, "ring", 0, None), "4 of 5 rows"),
+        (put(RINGS, "ring", 0, 9), "outside its ring"),
+        (RINGS.head(4), "4 of 5 rows"),
+        (RINGS.drop("width"), "whole numbers"),
+        (RINGS.with_columns(pl.col("cell").cast(pl.Float64)), "whole numbers"),
+        (shifted("cell", 1), "lack an original"),
+    ],
+)
+def test_rings_that_are_none_are_refused(laid, why):
+    verdict = verdict_of(laid=laid)
+    assert answers(verdict)["rings"] is False
+    assert why in next(c.detail for c in verdict.checks if c.name == "rings")
+
+
+@pytest.mark.parametrize(("row", "cell"), [(0, ("21", "10055")), (1, ("47-55", "100**"))])
+def test_a_cell_that_lacks_a_person_of_its_window_is_found(row, cell):
+    cells = [cell if i == row else own for i, own in enumerate(TABLE_1C)]
+    verdict = verdict_of(cells=cells)
+    assert "1 cells of 'age' lack" in next(c.detail for c in verdict.checks if c.name == "rings")
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_values_of_neighbours_that_are_too_alike_are_found(only):
+    """Bob has what Alice has: whoever knows the ring knows it of her with certainty."""
+    sick = TABLE_1A.with_columns(disease=pl.Series(["Flu", "Flu", "Angina", "Measles", "Diabetes"]))
+    verdict = verdict_of(diseases=list("FFAMD"), original=sick, only=only)
+    assert answers(verdict)["rings"] is True
+    assert answers(verdict)["l (frequency)"] is False
+    assert verdict.levels["l_frequency"] == 1
+
+
+def test_rings_need_the_row_map_and_a_non_homogeneous_release():
+    assert "rings" not in answers(verdict_of(rows=None))
+    made = release(TABLE_1C, EXACT, recoding="homogeneous", guarantees=promise(2, 2))
+    verdict = check(*made, original=TABLE_1A, rows=ROWS, rings=RINGS)
+    assert "rings" not in answers(verdict)
+    assert answers(verdict)["k"] is False
+
+
+def test_windows_and_values_are_counted_as_the_definition_says(monkeypatch):
+    monkeypatch.setattr(rings, "_BLOCK", 7)
+    rng = np.random.default_rng(5)
+    sizes = [1, 2, 3, 7, 12, 30]
+    for _ in range(10):
+        widths = [int(rng.integers(1, size + 1)) for size in sizes]
+        laid = pl.DataFrame(
+            {
+                "ring": np.repeat(np.arange(len(sizes)), sizes),
+                "cell": np.concatenate([rng.permutation(size) for size in sizes]),
+                "original": np.concatenate([rng.permutation(size) for size in sizes]),
+                "width": np.repeat(widths, sizes),
+            }
+        )[rng.permutation(sum(sizes))]
+        problems, read = rings._read(laid, laid.height)
+        assert problems == []
+        codes, values = rng.integers(0, 50, laid.height), rng.integers(0, 4, laid.height)
+        least, most = rings._windows(read, codes[read.original_row])
+        person = {(r, o): at for at, (r, _, o, _) in enumerate(laid.rows())}
+        box = {(r, c): at for at, (r, c, _, _) in enumerate(laid.rows())}
+        wanted = []
+        for at, (ring, size, width) in enumerate(
+            (r, s, w) for r, (s, w) in enumerate(zip(sizes, widths, strict=True)) for _ in range(s)
+        ):
+            place = at - sum(sizes[:ring])
+            inside = [codes[person[ring, (place + d) % size]] for d in range(width)]
+            assert (least[at], most[at]) == (min(inside), max(inside))
+            if width < size or place == 0:
+                wanted.append(Counter(int(values[box[ring, (place - d) % size]]) for d in range(width)))
+        found = rings._distributions(read, values, 4)
+        assert found.n_owners == len(wanted)
+        table = np.zeros((len(wanted), 4), np.int64)
+        table[found.owner, found.value] = found.count
+        assert table.tolist() == [[count[v] for v in range(4)] for count in wanted]
