@@ -225,6 +225,15 @@ def test_what_is_left_at_the_root_takes_from_the_whole_tree():
     assert groups_of(release) == {("x", "v"): 4, ("y", "u"): 4, ("y", "v"): 4, ("*", "*"): 5}
 
 
+def test_transform_follows_a_group_that_the_root_took_in():
+    """The root takes (x, w) in, although x has a group of its own: u, which does not comply, and v."""
+    columns = {"p": list("xxxxxyyzz"), "q": list("vwwuvuvuw"), "s": list("aaccbbbbb")}
+    release = publish(columns, 1, alpha=0.7, min_rows=1, confidence=None)
+    assert groups_of(release) == {("x", "*"): 3, ("*", "*"): 6}
+    again = release.transform(pl.DataFrame({"p": ["x", "x", "y"], "q": ["v", "w", "u"]}))
+    assert again.rows() == [("x", "*"), ("*", "*"), ("*", "*")]
+
+
 def test_which_rows_are_lent_depends_on_the_seed_and_not_on_sensitive_values():
     quasi = ["a"] * 12 + ["b"] * 10 + ["c"]
     frame = pl.DataFrame({"q": quasi, "class": ["n"] * 12 + ["y"] * 10 + ["n"], "s": ["u", "v"] * 11 + ["u"]})

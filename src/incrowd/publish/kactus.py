@@ -144,8 +144,8 @@ class KACTUS(Publisher):
         lends = rng.permutation(table.n_rows)  # a row with a low number lends itself before others
         domains = flatten(table.hierarchies)
         nodes, leaves = self._grow(table, domains, progress)
-        groups = _Rolling(self._needs(table), self.k, lends).roll_up(nodes, leaves)
-        return _release(table, domains, nodes, groups)
+        groups, taken_in = _Rolling(self._needs(table), self.k, lends).roll_up(nodes, leaves)
+        return _release(table, domains, nodes, groups, taken_in)
 
     def _grow(self, table: Table, domains: Domains, progress: Progress) -> tuple[Nodes, Leaves]:
         """Grow and prune the tree; return its nodes, children behind their parents, and the rows of each leaf."""
@@ -211,8 +211,11 @@ class _Rolling:
     k: int
     lends: Int64
 
-    def roll_up(self, nodes: Nodes, leaves: Leaves) -> Leaves:
-        """Turn the leaves of a tree into complying groups; those rolled up stand at the node that they came to."""
+    def roll_up(self, nodes: Nodes, leaves: Leaves) -> tuple[Leaves, list[int]]:
+        """Turn the leaves of a tree into complying groups; those rolled up stand at the node that they came to.
+
+        Also returns the nodes whose groups the root took in.
+        """
         leaves, groups = dict(leaves), {}
         for node in range(len(nodes) - 1, -1, -1):  # children before their parents
             if nodes[node, ATTRIBUTE] == NONE:
@@ -225,9 +228,10 @@ class _Rolling:
             if others:
                 leaves[node] = self._complete(np.concatenate(others), complying)
             groups.update(complying)
+        before = list(groups)
         if 0 in leaves:  # what came up to the root, or a tree without a split
             groups[0] = self._complete(leaves[0], groups)
-        return groups
+        return groups, [node for node in before if node not in groups]
 
     def _complete(self, rest: Int64, siblings: Leaves) -> Int64:
         """Return the rest with what it takes from siblings in order to comply; as it is if they cannot help."""
@@ -267,7 +271,7 @@ class _Rolling:
         return rest
 
 
-def _release(table: Table, domains: Domains, nodes: Nodes, groups: Leaves) -> Choice:
+def _release(table: Table, domains: Domains, nodes: Nodes, groups: Leaves, taken_in: list[int]) -> Choice:
     """Release what is on a group's path, as tight as its rows allow, and suppress the rest."""
     cell_of = np.empty(table.n_rows, np.int64)
     for number, rows in enumerate(groups.values()):
@@ -279,4 +283,5 @@ def _release(table: Table, domains: Domains, nodes: Nodes, groups: Leaves) -> Ch
         lo[~known[:, m], m], hi[~known[:, m], m] = 0, hierarchy.n_leaves - 1
     group_of = np.full(len(nodes), NONE, np.int64)
     group_of[ends] = np.arange(len(groups))
+    group_of[taken_in] = group_of[0]
     return Choice(lo, hi, cell_of, recoding=TreeRecoding(write_cuts(nodes, group_of), lo, hi))
