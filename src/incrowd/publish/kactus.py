@@ -69,11 +69,9 @@ from incrowd.kernels.kactus import (
     write_cuts,
 )
 from incrowd.kernels.limits import Limits, holds
-from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
 from incrowd.publish.cutting import distinct_rows
 from incrowd.publish.domains import flatten, limits
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
 from incrowd.table import Table
 
@@ -87,44 +85,29 @@ _HISTOGRAM = 8  # cells per row that counting may take
 
 
 @dataclass(frozen=True, kw_only=True)
-class KACTUS(Publisher):
+class KACTUS(GroupPublisher):
     """k-anonymity of classification trees using suppression.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value.
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps; see `GroupPublisher`.
     min_rows
         Rows that at least two branches of a split must have; k if not given. C4.5's own is 2.
     confidence
         Of pessimistic pruning, above 0 and up to 0.5: smaller prunes more. C4.5's own is 0.25. ``None`` does not prune.
     """
 
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
     min_rows: int | None = None
     confidence: float | None = 0.5
 
     name: ClassVar[str] = "kactus"
     paper: ClassVar[str] = "Kisilevich et al. 2010"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "multi-dimensional suppression"
     cost: ClassVar[str] = "n M depth"
 
     def __post_init__(self) -> None:
-        self.privacy()
+        super().__post_init__()
         whole = isinstance(self.min_rows, int | np.integer) and not isinstance(self.min_rows, bool)
         if self.min_rows is not None and (not whole or self.min_rows < 1):
             fact = f"min_rows is {self.min_rows!r}"
@@ -133,12 +116,6 @@ class KACTUS(Publisher):
         if self.confidence is not None and not (number and 0 < self.confidence <= 0.5):
             fact = f"confidence is {self.confidence!r}"
             raise ParameterError(fact, "use a number above 0 and up to 0.5, or None not to prune")
-
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         lends = rng.permutation(table.n_rows)  # a row with a low number lends itself before others
