@@ -18,14 +18,16 @@ def test_every_command_prints_what_the_readme_shows():
     assert rendered(README) == README, "run: .venv/bin/python docs/render.py README.md"
 
 
-def test_python_example_runs(tmp_path, monkeypatch):
+def test_python_examples_run(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names = {}
-    exec(code, names)
+    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(code, names)
     assert names["release"].verify(names["frame"]).ok
     assert (tmp_path / "out" / "release.csv").exists()
+    assert not names["report"].ok
+    assert names["ic"].audit(names["safe"], names["frame"], names["schema"], 4).ok
 
 
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from incrowd.version import __version__
 
 if TYPE_CHECKING:
+    from incrowd.audit import Audit, audit
+    from incrowd.audit.rules import audit_rules
     from incrowd.errors import (
         HierarchyError,
         IncompatibleError,
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     )
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
+    from incrowd.mining.clusters import KAnonymousClusters
+    from incrowd.mining.release_rules import compare_rules, rules_from_release
+    from incrowd.mining.rules import anonymous_rules
     from incrowd.mining.tree import KAnonymousTreeClassifier
     from incrowd.publish import (
         KACTUS,
@@ -51,6 +56,8 @@ if TYPE_CHECKING:
 
 # Heavy libraries load when a name is first used, so that `import incrowd` and `incrowd --help` are quick.
 _HOME = {
+    "incrowd.audit": ("Audit",),
+    "incrowd.audit.rules": ("audit_rules",),
     "incrowd.errors": (
         "HierarchyError",
         "IncompatibleError",
@@ -64,6 +71,9 @@ _HOME = {
     ),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
+    "incrowd.mining.clusters": ("KAnonymousClusters",),
+    "incrowd.mining.release_rules": ("compare_rules", "rules_from_release"),
+    "incrowd.mining.rules": ("anonymous_rules",),
     "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "IACc",
@@ -92,7 +102,7 @@ _HOME = {
     "incrowd.verify": ("Verdict",),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_VERBS = ("publish", "verify")  # packages that can be called: importing one binds it to this name
+_VERBS = ("audit", "publish", "verify")  # packages that can be called: importing one binds it to this name
 
 __all__ = [
     "KACTUS",
@@ -100,6 +110,7 @@ __all__ = [
     "PAIS",
     "TDR",
     "TDS",
+    "Audit",
     "HierarchyError",
     "IACc",
     "IACk",
@@ -109,6 +120,7 @@ __all__ = [
     "InfoGainMondrian",
     "InputError",
     "Intervals",
+    "KAnonymousClusters",
     "KAnonymousTreeClassifier",
     "MissingDependencyError",
     "Mondrian",
@@ -123,8 +135,12 @@ __all__ = [
     "Verdict",
     "VerificationError",
     "__version__",
+    "anonymous_rules",
+    "audit",
+    "audit_rules",
     "balanced",
     "bins",
+    "compare_rules",
     "dates",
     "frequency",
     "group_size_curve",
@@ -136,6 +152,7 @@ __all__ = [
     "prefixes",
     "publish",
     "read",
+    "rules_from_release",
     "suppression_curves",
     "verify",
     "write",

@@ -229,14 +229,22 @@ def audit(
 
 
 @app.command()
-def methods(as_json: Json = False) -> None:
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Tell more about this one, with its parameters.")] = None,
+    as_json: Json = False,
+) -> None:
     """List the methods: paper, promise, recoding, cost."""
+    from incrowd.publish import describe
     from incrowd.publish import methods as known
 
-    if as_json:
+    screen = Screen(quiet=False)
+    if name is not None:
+        screen.say(describe(name))
+    elif as_json:
         print(json.dumps(known(), ensure_ascii=False))  # noqa: T201
     else:
-        Screen(quiet=False).table("methods", known())
+        screen.table("methods", [{n: cell for n, cell in row.items() if n != "parameters"} for row in known()])
+        screen.say("More about one of them, with its parameters: incrowd methods NAME")
 
 
 @app.command()

@@ -103,7 +103,9 @@ def _forget_stale_cache(folder: Path) -> None:
             name = path.name.partition(".")[0]
             if name not in before or before[name] != now.get(name):
                 path.unlink(missing_ok=True)
-        stamp.write_text(json.dumps(now), encoding="utf-8")
+        fresh = kept / f"kernels.{os.getpid()}.json"  # another process may be reading the old one
+        fresh.write_text(json.dumps(now), encoding="utf-8")
+        fresh.replace(stamp)
 
 
 def _versions(folder: Path) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import MISSING, fields
 from types import ModuleType
@@ -16,7 +17,7 @@ from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress, Publisher
 from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR
 from incrowd.publish.tds import TDS
@@ -50,6 +51,7 @@ __all__ = [
     "TDR",
     "TDS",
     "Choice",
+    "GroupPublisher",
     "IACc",
     "IACk",
     "InfoGainMondrian",
@@ -59,6 +61,7 @@ __all__ = [
     "Publisher",
     "SeqA",
     "TreeAnonymizer",
+    "describe",
     "make",
     "methods",
     "publish",
@@ -67,10 +70,7 @@ __all__ = [
 
 def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
     """Return a publisher by its name, with a clear complaint about unknown parameters."""
-    if method not in PUBLISHERS:
-        fact = f"There is no method {method!r}"
-        raise ParameterError(fact, f"known methods: {', '.join(PUBLISHERS)}")
-    publisher = PUBLISHERS[method]
+    publisher = _known(method)
     known = [field.name for field in fields(publisher)]
     unknown = sorted(set(parameters) - set(known))
     if unknown:
@@ -80,6 +80,13 @@ def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
         fact = f"Method {method!r} needs k"
         raise ParameterError(fact, "say how large a crowd shall hide each person: k=10")
     return publisher(**parameters)
+
+
+def _known(method: str) -> type[Publisher]:
+    if method not in PUBLISHERS:
+        fact = f"There is no method {method!r}"
+        raise ParameterError(fact, f"known methods: {', '.join(PUBLISHERS)}")
+    return PUBLISHERS[method]
 
 
 def publish(
@@ -109,6 +116,15 @@ def methods() -> list[dict[str, str]]:
         }
         for publisher in PUBLISHERS.values()
     ]
+
+
+def describe(method: str) -> str:
+    """Return what a method does, when to use it, and its parameters: its own documentation, for people."""
+    publisher = _known(method)
+    about = inspect.getdoc(sys.modules[publisher.__module__]) or ""
+    parameters = inspect.getdoc(publisher) or ""
+    shared = inspect.getdoc(GroupPublisher) or "" if issubclass(publisher, GroupPublisher) else ""
+    return "\n\n".join(text for text in (about.partition("\n>>>")[0].strip(), parameters, shared) if text)
 
 
 class _Verb(ModuleType):

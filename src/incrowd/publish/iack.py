@@ -61,6 +61,7 @@ class IACk(GroupPublisher):
     paper: ClassVar[str] = "Li et al. 2011"
     kind: ClassVar[str] = "one level per attribute, with suppression"
     cost: ClassVar[str] = "n M + n log n"
+    needs_hierarchies: ClassVar[bool] = True
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         del rng

@@ -46,4 +46,5 @@ class TDR(TDS):
     name: ClassVar[str] = "tdr"
     paper: ClassVar[str] = "Fung et al. 2007"
     kind: ClassVar[str] = "single-dimensional, with suppression"
+    needs_hierarchies: ClassVar[bool] = False
     discloses: ClassVar[bool] = True
