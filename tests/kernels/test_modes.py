@@ -43,6 +43,13 @@ for method in (ic.TDS(k=3), ic.TDS(k=3, l=1.2), ic.TDR(k=3), ic.TDR(k=3, t=0.5),
         print(sorted(method.publish(frame, used, seed=1).frame.rows()))
 """
 )
+CLUSTERS = (
+    TABLE
+    + """
+for options in ({}, {"start": "random", "l": 1.5, "loss": "entropy"}, {"start": "single_mondrian", "t": 0.3}):
+    print(sorted(ic.SeqA(k=3, **options).publish(frame, schema, seed=1).frame.rows()))
+"""
+)
 
 
 def run(folder, script=SCRIPT, **environment):
@@ -53,7 +60,11 @@ def run(folder, script=SCRIPT, **environment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("script", "n_lines"), [(SCRIPT, 9), (SPECIALIZE, 14)], ids=["partition", "specialize"])
+@pytest.mark.parametrize(
+    ("script", "n_lines"),
+    [(SCRIPT, 9), (SPECIALIZE, 14), (CLUSTERS, 3)],
+    ids=["partition", "specialize", "clusters"],
+)
 def test_compiled_checked_and_interpreted_agree(tmp_path, script, n_lines):
     compiled = run(tmp_path / "compiled", script, INCROWD_COMPILE="1")
     assert len(compiled.splitlines()) == n_lines

@@ -66,11 +66,10 @@ from incrowd.kernels.seqa import (
     move_rows,
 )
 from incrowd.privacy import Privacy, exact
-from incrowd.privacy.constraints import LKind
 from incrowd.publish.domains import flatten, limits
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import Loss, make_prices, tables_first
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.table import Table
 
 Start = Literal["mondrian", "single_mondrian", "random"]
@@ -80,20 +79,13 @@ _SLICE = 20_000_000  # clusters looked at between two looks at progress and Ctrl
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeqA(Publisher):
+class SeqA(GroupPublisher):
     """Sequential clustering.
 
     Parameters
     ----------
-    k
-        Least number of rows in a group.
-    l, l_kind, c
-        Diversity of sensitive values: real l for ``frequency`` and ``entropy``, whole for ``distinct`` and
-        ``recursive`` (with c).
-    t, ordered
-        Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
-    alpha
-        Largest share of a sensitive value.
+    k, l, l_kind, c, t, ordered, alpha
+        What every group keeps: see `GroupPublisher`.
     loss
         What is kept small: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``.
     start
@@ -104,13 +96,6 @@ class SeqA(Publisher):
         Largest number of passes over the rows.
     """
 
-    k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
     loss: Loss = "lm"
     start: Start = "mondrian"
     omega: float = 1.5
@@ -118,12 +103,11 @@ class SeqA(Publisher):
 
     name: ClassVar[str] = "seqa"
     paper: ClassVar[str] = "Goldberger and Tassa 2010"
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
     kind: ClassVar[str] = "local, clusters"
     cost: ClassVar[str] = "n^2 M / k per pass"
 
     def __post_init__(self) -> None:
-        self.privacy()
+        super().__post_init__()
         for name, kinds in (("loss", Loss), ("start", Start)):
             if getattr(self, name) not in get_args(kinds):
                 fact = f"{name} is {getattr(self, name)!r}"
@@ -135,19 +119,13 @@ class SeqA(Publisher):
             fact = f"passes is {self.passes!r}"
             raise ParameterError(fact, "use a whole number, at least 1")
 
-    def privacy(self) -> Privacy:
-        """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
-
     def _steps(self, table: Table) -> float:
         return 5 * float(table.codes.size) * (1 + 2 * table.n_rows / self.k)
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         rows = rng.permutation(table.n_rows)
         space = Space.of(table, rows, self.loss, self.privacy())
-        start = self._start(table, rows, rng)
+        start = self._start(table, rows, rng, progress)
         improved = self._improve(space, start, rng, progress)
         found = merge(space, improved, progress)
         if self.start != "random" and space.loss(found) > space.loss(start):
@@ -157,7 +135,7 @@ class SeqA(Publisher):
         lo, hi = close_groups(table.codes, cell_of, int(found.max()) + 1, flatten(table.hierarchies))
         return Choice(lo, hi, cell_of)
 
-    def _start(self, table: Table, rows: Int64, rng: np.random.Generator) -> Int64:
+    def _start(self, table: Table, rows: Int64, rng: np.random.Generator, progress: Progress) -> Int64:
         """Return the first cluster of each of the rows (step 1)."""
         if self.start == "random":
             size = max(2, (self.k + 1) // 2)
@@ -166,7 +144,7 @@ class SeqA(Publisher):
             k=self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, ordered=self.ordered, alpha=self.alpha,
             recoding="single" if self.start == "single_mondrian" else "multi",
         )  # fmt: skip
-        return number(cuts._choose(table, rng, lambda *_: None).cell_of[rows])
+        return number(cuts._choose(table, rng, progress).cell_of[rows])
 
     def _improve(self, space: Space, start: Int64, rng: np.random.Generator, progress: Progress) -> Int64:
         """Pass over the rows while that lowers the total loss, and split large clusters in between (steps 2 to 4)."""
