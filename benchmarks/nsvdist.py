@@ -26,7 +26,7 @@ import incrowd as ic
 from benchmarks.literal_nsvdist import members
 from benchmarks.measure import QUASI, complete_adult, peak_memory, resampled
 from incrowd.datasets import adult_schema
-from incrowd.publish.domains import flatten
+from incrowd.domains import flatten
 from incrowd.table import Table
 
 

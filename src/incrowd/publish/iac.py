@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.domains import limits
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.groups import count_by_group, label_groups
 from incrowd.kernels.limits import SIZE, Limits, groups_hold, unions_hold
 from incrowd.losses import information_of_sums, normalized_divergence
 from incrowd.privacy import Privacy
-from incrowd.publish.domains import limits
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.recoding import GlobalRecoding
 from incrowd.table import Table

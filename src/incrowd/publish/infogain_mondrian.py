@@ -36,11 +36,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from incrowd.domains import flatten, limits
 from incrowd.kernels.infogain_mondrian import Sides, infogain_mondrian
 from incrowd.kernels.information import n_log_n
 from incrowd.kernels.partition import Partition, Work
 from incrowd.publish.cutting import cut_groups
-from incrowd.publish.domains import flatten, limits
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.table import Table
 

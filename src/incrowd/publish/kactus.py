@@ -50,6 +50,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.domains import Domains, close_groups
 from incrowd.kernels.information import n_log_n
@@ -70,7 +71,6 @@ from incrowd.kernels.kactus import (
 )
 from incrowd.kernels.limits import Limits, holds
 from incrowd.publish.cutting import distinct_rows
-from incrowd.publish.domains import flatten, limits
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
 from incrowd.table import Table

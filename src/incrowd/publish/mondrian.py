@@ -34,11 +34,11 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.mondrian import mondrian
 from incrowd.kernels.partition import Partition, Work
 from incrowd.publish.cutting import cut_groups
-from incrowd.publish.domains import flatten, limits
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.publish.single import cut_globally
 from incrowd.table import Table

@@ -44,9 +44,9 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.privacy import LKC, Alpha, Constraint, KAnonymity, LDiversity, Privacy
-from incrowd.publish.domains import limits
 from incrowd.publish.publisher import Choice, Progress, Publisher
 from incrowd.publish.specialize import Rule, discernibility, info_gain, specialize
 from incrowd.table import Table

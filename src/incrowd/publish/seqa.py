@@ -44,6 +44,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.boxes import Prices
 from incrowd.kernels.domains import close_groups
@@ -66,7 +67,6 @@ from incrowd.kernels.seqa import (
     move_rows,
 )
 from incrowd.privacy import Privacy, exact
-from incrowd.publish.domains import flatten, limits
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import Loss, make_prices, tables_first
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress

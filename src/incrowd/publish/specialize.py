@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.domains import flatten
 from incrowd.errors import IncompatibleError
 from incrowd.kernels.domains import N_LEAVES, N_LEVELS
 from incrowd.kernels.groups import count_by_group, label_groups
@@ -41,7 +42,6 @@ from incrowd.kernels.specialize import (
     split,
 )
 from incrowd.publish.cutting import distinct_rows
-from incrowd.publish.domains import flatten
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.publish.single import Range, child_ends, release_ranges
 from incrowd.table import Table

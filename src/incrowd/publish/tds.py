@@ -39,7 +39,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.publish.domains import limits
+from incrowd.domains import limits
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.publish.specialize import Rule, gain_per_loss, specialize
 from incrowd.table import Table
