@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.mining.clusters import KAnonymousClusters
+    from incrowd.mining.partition_classifier import PartitionClassifier
     from incrowd.mining.release_rules import compare_rules, rules_from_release
     from incrowd.mining.rules import anonymous_rules
     from incrowd.mining.tree import KAnonymousTreeClassifier
@@ -72,6 +73,7 @@ _HOME = {
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
     "incrowd.mining.clusters": ("KAnonymousClusters",),
+    "incrowd.mining.partition_classifier": ("PartitionClassifier",),
     "incrowd.mining.release_rules": ("compare_rules", "rules_from_release"),
     "incrowd.mining.rules": ("anonymous_rules",),
     "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
@@ -126,6 +128,7 @@ __all__ = [
     "Mondrian",
     "NSVDist",
     "ParameterError",
+    "PartitionClassifier",
     "Release",
     "Schema",
     "SchemaError",
