@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.cluster import KMeans
+from sklearn.cluster import BisectingKMeans, KMeans
 
 import incrowd as ic
 from incrowd.audit.centroids import reachable
@@ -24,7 +24,7 @@ def test_reachable_clusters_are_those_that_some_private_value_wins(seed, n_clust
     public = np.array(public, bool)
     rows = rng.normal(size=(12, len(public))).round(2)
     centers = rng.normal(size=(n_clusters, len(public)))
-    found = reachable(centers, inputs_of(rows, public))
+    found = reachable(centers, inputs_of(rows, public))[0]
     low, high = rows.min(axis=0), rows.max(axis=0)
     grid = np.stack(np.meshgrid(*[np.linspace(a, b, 41) for a, b in zip(low[~public], high[~public], strict=True)]))
     grid = grid.reshape((~public).sum(), -1).T
@@ -63,6 +63,36 @@ def test_lisa_is_found_and_mended():
     assert ic.audit(report.repair(), frame, ic.Schema(quasi={"zip": ic.Intervals()}, other=["income"]), 2).ok
 
 
+@pytest.mark.parametrize("shift", [1e5, 1e7])
+def test_where_the_origin_is_does_not_matter(shift):
+    rng = np.random.default_rng(1)
+    ages, pay = np.repeat(np.arange(20.0, 50), 2), rng.integers(0, 30, 60).astype(float)
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, other=["pay"])
+    levels = []
+    for offset in (0.0, shift):
+        frame = pl.DataFrame({"age": ages + offset, "pay": pay + offset})
+        model = KMeans(4, n_init=1, random_state=0).fit(frame.to_numpy() - offset)
+        model.cluster_centers_ = model.cluster_centers_ + offset
+        report = ic.audit(model, frame, schema, 3)
+        levels.append((report.ok, sorted(report.people.tolist())))
+    assert levels[0] == levels[1]
+
+
+def test_a_model_that_is_not_the_nearest_centroid_is_refused():
+    frame = pl.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 7})
+    model = BisectingKMeans(3, random_state=0).fit(frame.to_numpy())
+    with pytest.raises(ic.IncompatibleError, match="BisectingKMeans"):
+        ic.audit(model, frame, ic.Schema(quasi={"a": ic.Intervals()}, other=["b"]), 2)
+
+
+def test_the_mended_model_holds_nothing_by_row():
+    frame = pl.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) * 7 % 11})
+    model = KMeans(6, n_init=1, random_state=0).fit(frame.to_numpy())
+    report = ic.audit(model, frame, ic.Schema(quasi={"a": ic.Intervals()}, other=["b"]), 8)
+    assert not report.ok
+    assert not hasattr(report.repair(), "labels_")
+
+
 def test_all_public_centroids_tell_nothing():
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40)})
@@ -79,4 +109,4 @@ def test_a_cluster_between_others_needs_the_linear_program(n_private):
     centers = np.column_stack([np.zeros(len(centers)), centers])
     rows = np.vstack([np.full((1, n_private), 3.0), np.full((1, n_private), -3.0)])
     found = reachable(centers, inputs_of(np.column_stack([np.zeros(2), rows]), [True] + [False] * n_private))
-    assert found.all()
+    assert found[0].all()

@@ -61,7 +61,7 @@ def test_clusters_made_for_less_knowledge_are_flagged_and_mended(kind):
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
     given_frame = frame.to_pandas() if kind == "pandas" else frame
-    model = ic.KAnonymousClusters(k=10, n_clusters=6).fit(given_frame)
+    model = ic.KAnonymousClusters(k=10, min_people=1, n_clusters=6).fit(given_frame)
     schema = ic.Schema(quasi={"a": ic.Intervals()}, other=["b"])
     report = ic.audit(model, given_frame, schema, 10)
     assert not report.ok

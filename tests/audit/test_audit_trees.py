@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    StackingClassifier,
+)
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import incrowd as ic
@@ -181,6 +187,64 @@ def test_boosted_trees_are_audited_too():
     report = ic.audit(model, frame, schema, 20)
     assert not report.ok
     assert ic.audit(report.repair(), frame, schema, 20).ok
+
+
+def planted(n=40):
+    """Public b tells everybody apart, public a nobody."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.integers(0, 2, n), "b": np.arange(n), "y": np.arange(n) // 3 % 2})
+    return frame, ic.Schema(quasi={"a": ic.Intervals(), "b": ic.Intervals()}, sensitive="y")
+
+
+def test_bagged_trees_are_read_by_their_own_columns():
+    frame, schema = planted()
+    model = BaggingClassifier(DecisionTreeClassifier(), 4, max_features=1, random_state=0)
+    model.fit(frame.select("a", "b").to_numpy(), frame["y"])
+    report = ic.audit(model, frame, schema, 5)
+    leaves = [
+        tree.apply(frame.select("a", "b").to_numpy()[:, seen])
+        for tree, seen in zip(model.estimators_, model.estimators_features_, strict=True)
+    ]
+    assert same_partition(report.span_of, np.unique(np.stack(leaves), axis=1, return_inverse=True)[1].ravel())
+    assert not report.ok
+    assert ic.audit(report.repair(), frame, schema, 5).ok
+
+
+def test_a_function_on_the_way_may_swap_columns():
+    frame, _ = planted()
+    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="y", other=["b"])
+    model = make_pipeline(FunctionTransformer(lambda rows: np.asarray(rows)[:, ::-1]), DecisionTreeClassifier())
+    model.fit(frame.select("a", "b").to_pandas(), frame["y"])
+    with pytest.raises(ic.IncompatibleError, match="FunctionTransformer"):
+        ic.audit(model, frame.to_pandas(), schema, 2)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingClassifier(init=DecisionTreeClassifier(), n_estimators=1),
+        StackingClassifier([("t", DecisionTreeClassifier())], DecisionTreeClassifier(), passthrough=True, cv=2),
+        IsolationForest(n_estimators=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_ensembles_with_parts_that_are_not_read_are_refused(model):
+    frame, schema = planted()
+    model.fit(frame.select("a", "b").to_numpy(), frame["y"])
+    with pytest.raises(ic.IncompatibleError, match="no audit for models of type"):
+        ic.audit(model, frame, schema, 2)
+
+
+def test_another_table_a_path_and_an_unfitted_model_are_refused():
+    frame, schema = planted()
+    model = DecisionTreeClassifier().fit(frame.select("a", "b").to_numpy(), frame["y"])
+    for other in (frame.head(20), pl.concat([frame, frame])):
+        with pytest.raises(ic.SchemaError, match="fitted with 40 rows"):
+            ic.audit(model, other, schema, 2)
+    with pytest.raises(ic.ParameterError, match="path"):
+        ic.audit("model.joblib", frame, schema, 2)
+    with pytest.raises(ic.IncompatibleError, match="not fitted"):
+        ic.audit(DecisionTreeClassifier(), frame, schema, 2)
 
 
 def test_the_report_has_row_numbers_and_no_values():

@@ -1,5 +1,7 @@
 """Clusters that keep k, beside a spanning tree from scipy and spans by trying many private values."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import incrowd as ic
 from incrowd.mining.clusters import KAnonymousClusters, _tree
-from incrowd.mining.regions import reachable
+from incrowd.mining.regions import combinations, reachable, readings
 
 
 def drawn_points(seed, n, d):
@@ -53,7 +55,7 @@ def test_no_model_is_flagged_by_the_audit(seed, n, k, public):
     points = drawn_points(seed, n, 3)
     names = ["a", "b", "c"]
     k = min(k, n)
-    model = KAnonymousClusters(k=k, public=public).fit(points)
+    model = KAnonymousClusters(k=k, public=public, min_people=1).fit(points)
     frame = pl.DataFrame(dict(zip(names, points.T, strict=True)))
     known = [names[i] for i in public]
     frame = frame.with_columns(nobody=pl.lit(0))
@@ -84,18 +86,21 @@ def test_the_result_is_that_of_the_plain_algorithm(seed, n, k):
         first = [order[0], *deleted]
         return np.array([points[label == root].mean(axis=0) for root in first])
 
+    values = combinations(points[:, 1:])
+
     def holds(centers):
-        spans = [tuple(row) for row in reachable(points[:, :1], np.array([low]), np.array([high]), centers, public)]
-        return all(sum(span) == 1 or spans.count(span) >= k for span in spans)
+        box, tried = readings(points[:, :1], np.array([low]), np.array([high]), values, centers, public)
+        spans = [(tuple(a), tuple(b)) for a, b in zip(box, tried, strict=True)]
+        return all(sum(span[0]) == 1 or spans.count(span) >= k for span in spans)
 
     deleted, cut = [], True
     while cut:
         cut = False
         for edge in edges:
-            if edge not in deleted and holds(parts([*deleted, edge])):
+            if edge not in deleted and (points[edge] != points[parent[edge]]).any() and holds(parts([*deleted, edge])):
                 deleted.append(edge)
                 cut = True
-    found = KAnonymousClusters(k=k, public=[0]).fit(points).cluster_centers_
+    found = KAnonymousClusters(k=k, public=[0], min_people=1).fit(points).cluster_centers_
     expected = parts(deleted)
     assert len(found) == len(expected)
     assert np.allclose(np.sort(found, axis=0), np.sort(expected, axis=0))
@@ -109,7 +114,7 @@ def test_figure_5():
     two = KAnonymousClusters(k=3, public=[0], n_clusters=2).fit(FIGURE_5)
     assert two.labels_.tolist() == [0, 0, 0, 1, 1, 1, 1]
     assert set(two.spans_.classes) == {frozenset({0}), frozenset({1})}
-    three = KAnonymousClusters(k=3, public=[0], n_clusters=3).fit(FIGURE_5)
+    three = KAnonymousClusters(k=3, public=[0], n_clusters=3, min_people=1).fit(FIGURE_5)
     assert len(set(three.labels_[[0, 1, 2]])) == 1
     assert three.labels_[3] not in three.labels_[[0, 1, 2, 4, 5, 6]]
     spans = {
@@ -117,6 +122,52 @@ def test_figure_5():
         for s, classes in enumerate(three.spans_.classes)
     }
     assert spans == {frozenset({0, 1, 2}): 1, frozenset({3, 4, 5, 6}): 2}
+
+
+@pytest.mark.parametrize("shift", [1e5, 1e7, -3e8])
+@pytest.mark.parametrize("min_people", [None, 1])
+def test_where_the_origin_is_does_not_matter(shift, min_people):
+    rows = [[0, 1], [1, 2], [2, 1], [30, 9], [31, 2], [32, 3], [31, 1], [60, 5], [61, 4], [62, 7]]
+    points = np.array(rows, float)
+    here = KAnonymousClusters(k=3, public=[0], min_people=min_people).fit(points)
+    there = KAnonymousClusters(k=3, public=[0], min_people=min_people).fit(points + np.array([shift, -shift / 4]))
+    assert len(here.cluster_centers_) == len(there.cluster_centers_) > 1
+    assert here.labels_.tolist() == there.labels_.tolist()
+    assert here.spans_.people.tolist() == there.spans_.people.tolist()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(2, 5))
+def test_private_flags_are_tried_as_flags(seed, k):
+    """Two private columns of 0 and 1: spans by trying the four combinations, as `predict` answers them."""
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([rng.integers(0, 12, 24), rng.integers(0, 2, 24) * 6, rng.integers(0, 2, 24) * 5]).astype(
+        float
+    )
+    model = KAnonymousClusters(k=k, public=[0], min_people=1).fit(points)
+    spans = []
+    for age in points[:, 0]:
+        tried = np.array([[age, b, c] for b in np.unique(points[:, 1]) for c in np.unique(points[:, 2])])
+        spans.append(frozenset(model.predict(tried).tolist()))
+    assert all(len(span) == 1 or spans.count(span) >= k for span in spans)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.sampled_from(["all", [0]]))
+def test_every_centroid_is_the_mean_of_k_people(seed, k, public):
+    points = np.random.default_rng(seed).integers(0, 6, (40, 2)).astype(float)
+    model = KAnonymousClusters(k=k, public=public).fit(points)
+    assert len(model.cluster_centers_) <= 40 // k
+
+
+def test_a_file_holds_nothing_by_row():
+    model = KAnonymousClusters(k=3, public=[0]).fit(FIGURE_5)
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.predict(FIGURE_5).tolist() == model.labels_.tolist()
+    assert not any(
+        len(np.atleast_1d(value)) == len(FIGURE_5) for value in vars(copied).values() if isinstance(value, np.ndarray)
+    )
+    with pytest.raises(AttributeError, match="read from a file"):
+        copied.spans_  # noqa: B018
 
 
 def test_check_estimator():

@@ -19,7 +19,7 @@ from incrowd import io
 from incrowd.audit import centroids, trees
 from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit
-from incrowd.errors import IncompatibleError, ParameterError
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
 from incrowd.schema import Schema
 
 __all__ = ["Audit", "audit"]
@@ -52,28 +52,53 @@ def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool 
         fact = f"k is {k!r}"
         raise ParameterError(fact, "use a whole number from 1")
     proper, inputs = read(model, frame, schema, class_public=class_public)
-    if hasattr(proper, "spans_"):
+    if hasattr(type(proper), "spans_"):
         return _audit_ours(model, proper, inputs, io.to_polars(frame), schema, int(k))
-    if hasattr(proper, "cluster_centers_"):
+    kind = type(proper).__name__
+    if kind in _CENTROIDS:
         return _audit_centroids(model, proper, inputs, int(k))
-    fitted = _fitted_trees(proper)
-    if fitted:
-        return _audit_trees(model, proper, fitted, inputs, int(k))
-    fact = f"There is no audit for models of type {type(proper).__name__}"
-    raise IncompatibleError(fact, "it knows trees, forests, boosted trees, centroids, and rules (audit_rules)")
+    if kind in _TREES or (kind in _ENSEMBLES and _is_understood(proper)):
+        return _audit_trees(model, proper, inputs, int(k))
+    fact = f"There is no audit for models of type {kind}" + (" with these parts" if kind in _ENSEMBLES else "")
+    raise IncompatibleError(fact, "it knows trees, forests, boosted trees, k-means, and rules (audit_rules)")
 
 
-def _fitted_trees(model: Any) -> list[Any]:  # noqa: ANN401
+# Only models whose every part is read: a type that is not listed may hide more than its trees or centroids tell.
+_CENTROIDS = ("KMeans", "MiniBatchKMeans")
+_TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
+_ENSEMBLES = tuple(
+    f"{name}{kind}"
+    for name in ("RandomForest", "ExtraTrees", "GradientBoosting", "AdaBoost", "Bagging")
+    for kind in ("Classifier", "Regressor")
+)
+
+
+def _is_understood(ensemble: Any) -> bool:  # noqa: ANN401
+    """Tell whether all parts of an ensemble are trees, and it begins with a constant."""
+    begins = type(getattr(ensemble, "init_", None)).__name__
+    members = _members(ensemble)
+    return begins in ("NoneType", "str", "DummyClassifier", "DummyRegressor") and all(
+        type(member).__name__ in _TREES for member in members
+    )
+
+
+def _members(model: Any) -> list[Any]:  # noqa: ANN401
     """Return the estimators that are trees: the model itself, or its members."""
-    if hasattr(getattr(model, "tree_", None), "children_left"):
+    if type(model).__name__ in _TREES:
         return [model]
-    members = np.ravel(np.asarray(getattr(model, "estimators_", []), dtype=object))
-    return list(members) if len(members) and all(_fitted_trees(member) for member in members) else []
+    return list(np.ravel(np.asarray(model.estimators_, dtype=object)))
 
 
-def _audit_trees(model: Any, proper: Any, fitted: list[Any], inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
+def _audit_trees(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
+    fitted = _members(proper)
+    _require_same_table(fitted, inputs.n_people)
     rows = inputs.values.astype(np.float32)
-    views: list[trees.TreeView] = [trees.SklearnTree(member.tree_, inputs, rows) for member in fitted]
+    every = np.arange(inputs.values.shape[1])
+    columns = getattr(proper, "estimators_features_", [every] * len(fitted))
+    views: list[trees.TreeView] = [
+        trees.SklearnTree(member.tree_, inputs, rows, np.asarray(seen))
+        for member, seen in zip(fitted, columns, strict=True)
+    ]
     span_of, multiple = trees.find_spans(views, inputs)
 
     def mend() -> tuple[list[set[int]], list[str]]:
@@ -82,12 +107,20 @@ def _audit_trees(model: Any, proper: Any, fitted: list[Any], inputs: Inputs, k: 
     def repair() -> Any:  # noqa: ANN401
         kept, _ = mend()
         changed = copy.deepcopy(proper)
-        for member, splits in zip(_fitted_trees(changed), kept, strict=True):
+        for member, splits in zip(_members(changed), kept, strict=True):
             member.tree_ = trees.pruned(member.tree_, splits)
         return _back_in_place(model, changed)
 
     name = type(proper).__name__ + (f" of {len(fitted)} trees" if len(fitted) > 1 else "")
     return _report(name, k, span_of, multiple, model, lambda: mend()[1], repair)
+
+
+def _require_same_table(fitted: list[Any], n_people: int) -> None:
+    """Refuse a table that cannot be the one that the trees were fitted with; a bootstrap sees fewer rows of it."""
+    most = max(int(member.tree_.n_node_samples[0]) for member in fitted)
+    if most > n_people or (len(fitted) == 1 and most != n_people):
+        fact = f"The model was fitted with {most} rows, and the table has {n_people}"
+        raise SchemaError(fact, "give the table that the model was fitted with: spans are about its people")
 
 
 def _audit_ours(
@@ -127,7 +160,7 @@ def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit: 
         return centroids.joined(centers.copy(), sizes.copy(), inputs, k)
 
     def repair() -> Any:  # noqa: ANN401
-        return _back_in_place(model, centroids.with_centers(proper, mend()[0], inputs))
+        return _back_in_place(model, centroids.with_centers(proper, mend()[0]))
 
     name = f"{type(proper).__name__} of {len(centers)} centroids"
     return _report(name, k, span_of, multiple, model, lambda: mend()[1], repair)
@@ -145,8 +178,10 @@ def _report(
     found = Audit(name, k, span_of, multiple)
     if found.ok:
         return Audit(name, k, span_of, multiple, (), lambda: model)
-    too_few = found.multiple.any() and len(span_of) < k
-    return Audit(name, k, span_of, multiple, () if too_few else tuple(steps()), repair)
+    try:
+        return Audit(name, k, span_of, multiple, tuple(steps()), repair)
+    except InfeasibleError as nothing_helps:
+        return Audit(name, k, span_of, multiple, (nothing_helps.fact,), repair)
 
 
 def _back_in_place(model: Any, changed: Any) -> Any:  # noqa: ANN401

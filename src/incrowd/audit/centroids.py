@@ -1,10 +1,16 @@
-"""Spans of centroids: the clusters that a person may be in when their private coordinates vary over their range.
+"""Spans of centroids: the clusters that a person may be in when their private coordinates vary.
 
-With a person's public coordinates fixed, the difference of the squared distances to two centroids is linear in the
-private coordinates. Cluster j is reachable if some point of the box of private ranges is as near to it as to every
-other one: a linear feasibility problem. Most of them are decided without solving it: a cluster that some other one
-beats in the whole box is out (the least of a linear function over a box is at a corner, coordinate by coordinate), and
-one that wins at a point that was tried is in. Only the rest goes to a linear program. A tie counts as reachable.
+Over what they vary can be read in two ways: over the whole box of their ranges, or, where private columns have few
+values, such as 0 and 1, over those values only. Neither implies the other, so people count as alike only if
+they are alike in both readings, which is the careful choice.
+
+Values: who is nearest to which centroid, of tied ones the first, as `predict` says. Box: with a person's public
+coordinates fixed, the difference of the squared distances to two centroids is linear in the private coordinates.
+Cluster j is reachable if some point of the box is as near to it as to every other one: a linear feasibility problem.
+Most of them are decided without solving it: a cluster that some other one beats in the whole box is out (the least of a
+linear function over a box is at a corner, coordinate by coordinate), and one that wins at a point that was tried is
+in. Only the rest goes to a linear program. A border counts as reachable. All is computed from the middle of the
+centroids, so that it does not matter where the origin is.
 
 Repair: join the two nearest centroids of the smallest span that is too small, and look again. One centroid alone tells
 nothing.
@@ -13,6 +19,7 @@ nothing.
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -27,22 +34,46 @@ Bools = npt.NDArray[np.bool_]
 _MOST_TRIED = 256
 _TOLERANCE = 1e-9  # of squared distances, relative to the largest
 _CHUNK = 20_000
+_MOST_COMBINATIONS = 256
 
 
-def reachable(centers: Float64, inputs: Inputs) -> Bools:
-    """Return which clusters each person may be in, [people x clusters]."""
-    public, private = inputs.values[:, inputs.public], inputs.values[:, ~inputs.public]
+def reachable(centers: Float64, inputs: Inputs) -> list[Bools]:
+    """Return which clusters each person may be in, [people x clusters], in one reading or two."""
+    middle = centers.mean(axis=0)
+    centers, values = centers - middle, inputs.values - middle
+    public, private = values[:, inputs.public], values[:, ~inputs.public]
     seen, person_of = np.unique(public, axis=0, return_inverse=True)
-    if private.shape[1] == 0:
-        low = high = np.empty(0)
-    else:
-        low, high = private.min(axis=0), private.max(axis=0)
+    low, high = private.min(axis=0, initial=np.inf), private.max(axis=0, initial=-np.inf)
+    readings: list[list[Bools]] = []
     tried = _points(private, low, high)
-    found = [
-        _reachable(seen[start : start + _CHUNK], centers, inputs.public, low, high, tried)
-        for start in range(0, len(seen), _CHUNK)
-    ]
-    return np.concatenate(found)[person_of.ravel()]
+    some_values = _combinations(private)
+    for start in range(0, len(seen), _CHUNK):
+        part = seen[start : start + _CHUNK]
+        found = []
+        if private.shape[1]:
+            found.append(_in_box(part, centers, inputs.public, low, high, tried))
+        if some_values is not None:
+            found.append(_by_values(part, centers, inputs.public, some_values))
+        readings.append(found)
+    return [np.concatenate(parts)[person_of.ravel()] for parts in zip(*readings, strict=True)]
+
+
+def _combinations(private: Float64) -> Float64 | None:
+    """Return all combinations of private values, if they are few."""
+    values = [np.unique(column) for column in private.T]
+    if math.prod(map(len, values)) > _MOST_COMBINATIONS:
+        return None
+    grid = np.meshgrid(*values, indexing="ij")
+    return np.stack([axis.ravel() for axis in grid], axis=1) if values else np.empty((1, 0))
+
+
+def _by_values(seen: Float64, centers: Float64, public: Bools, combinations: Float64) -> Bools:
+    found = np.zeros((len(seen), len(centers)), np.bool_)
+    known = ((seen[:, None, :] - centers[None, :, public]) ** 2).sum(axis=2)
+    for point in combinations:
+        nearest = (known + ((point - centers[:, ~public]) ** 2).sum(axis=1)).argmin(axis=1)
+        found[np.arange(len(seen)), nearest] = True
+    return found
 
 
 def _points(private: Float64, low: Float64, high: Float64) -> Float64:
@@ -54,7 +85,7 @@ def _points(private: Float64, low: Float64, high: Float64) -> Float64:
     return np.unique(np.concatenate([corners, private[::step]]), axis=0)
 
 
-def _reachable(seen: Float64, centers: Float64, public: Bools, low: Float64, high: Float64, tried: Float64) -> Bools:
+def _in_box(seen: Float64, centers: Float64, public: Bools, low: Float64, high: Float64, tried: Float64) -> Bools:
     n, n_clusters = len(seen), len(centers)
     there, hidden = centers[:, public], centers[:, ~public]
     # The squared distance to centroid j is fixed[j] + slope[j] . x + |x|^2 for private coordinates x; |x|^2 is common.
@@ -90,19 +121,23 @@ def _feasible(fixed: Float64, slope: Float64, j: int, low: Float64, high: Float6
 
 def find_spans(centers: Float64, inputs: Inputs) -> tuple[Int64, Bools]:
     """Return the number of each person's span, and which spans have several classes."""
-    spans, span_of = np.unique(reachable(centers, inputs), axis=0, return_inverse=True)
-    return span_of.ravel(), spans.sum(axis=1) > 1
+    readings = reachable(centers, inputs)
+    several = np.any([reading.sum(axis=1) > 1 for reading in readings], axis=0)
+    _, one_of, span_of = np.unique(np.hstack(readings), axis=0, return_index=True, return_inverse=True)
+    return span_of.ravel(), several[one_of]
 
 
 def joined(centers: Float64, sizes: Float64, inputs: Inputs, k: int) -> tuple[Float64, list[str]]:
     """Join centroids until every span that tells something holds k people."""
     steps: list[str] = []
     while True:
-        spans, people = np.unique(reachable(centers, inputs), axis=0, return_counts=True)
-        broken = np.flatnonzero((spans.sum(axis=1) > 1) & (people < k))
+        span_of, multiple = find_spans(centers, inputs)
+        people = np.bincount(span_of)
+        broken = np.flatnonzero(multiple & (people < k))
         if len(broken) == 0:
             return centers, steps
-        inside = np.flatnonzero(spans[broken[np.argmin(people[broken])]])
+        somebody = int(np.argmax(span_of == broken[np.argmin(people[broken])]))
+        inside = np.flatnonzero(np.any([reading[somebody] for reading in reachable(centers, inputs)], axis=0))
         gaps = ((centers[inside][:, None] - centers[inside][None]) ** 2).sum(axis=2)
         gaps[np.arange(len(inside)), np.arange(len(inside))] = np.inf
         a, b = (int(inside[place]) for place in np.unravel_index(np.argmin(gaps), gaps.shape))
@@ -113,14 +148,13 @@ def joined(centers: Float64, sizes: Float64, inputs: Inputs, k: int) -> tuple[Fl
         centers, sizes = np.delete(centers, b, axis=0), np.delete(sizes, b)
 
 
-def with_centers(model: Any, centers: Float64, inputs: Inputs) -> Any:  # noqa: ANN401
-    """Return a copy of a model of centroids that has these."""
+def with_centers(model: Any, centers: Float64) -> Any:  # noqa: ANN401
+    """Return a copy of a model of centroids that has these, and no longer the cluster of each person."""
     changed = copy.deepcopy(model)
     changed.cluster_centers_ = centers.astype(model.cluster_centers_.dtype)
     for name in ("n_clusters", "_n_clusters"):
         if hasattr(changed, name):
             setattr(changed, name, len(centers))
     if hasattr(changed, "labels_"):
-        distances = ((inputs.values[:, None, :] - centers[None]) ** 2).sum(axis=2)
-        changed.labels_ = distances.argmin(axis=1).astype(np.int32)
+        del changed.labels_
     return changed

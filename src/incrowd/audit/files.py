@@ -9,7 +9,7 @@ from incrowd.errors import InputError, MissingDependencyError, ParameterError
 
 PICKLES = (".joblib", ".pkl", ".pickle")
 SKOPS = ".skops"
-_KNOWN = ("sklearn", "numpy", "scipy", "incrowd")
+_KNOWN = ("sklearn", "numpy", "scipy", "polars", "incrowd")
 
 
 def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
@@ -28,9 +28,7 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
         raise InputError(fact, "give the file that the model was saved to")
     if path.suffix == SKOPS:
         return _from_skops(path, trust=trust)
-    if path.suffix not in PICKLES:
-        fact = f"{path.name} is not a model file that the audit can read"
-        raise InputError(fact, f"save the model with joblib ({', '.join(PICKLES)}) or skops ({SKOPS})")
+    require_model_name(path)
     if not trust:
         fact = f"{path.name} is a pickle: loading it runs whatever code is in it, with your rights"
         raise ParameterError(fact, "if you trust whoever made it: --trust (trust=True); else ask for a .skops file")
@@ -43,6 +41,13 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
         raise InputError(
             fact, "was it saved with joblib, by versions of the libraries that are installed here?"
         ) from error
+
+
+def require_model_name(path: Path) -> None:
+    """Refuse a file whose name is not a model's."""
+    if path.suffix not in (*PICKLES, SKOPS):
+        fact = f"{path.name} is not a model file that the audit can read"
+        raise InputError(fact, f"save the model with joblib ({', '.join(PICKLES)}) or skops ({SKOPS})")
 
 
 def _from_skops(path: Path, *, trust: bool) -> Any:  # noqa: ANN401
@@ -71,6 +76,7 @@ def _skops() -> Any:  # noqa: ANN401
 def save_model(model: Any, path: str | Path) -> None:  # noqa: ANN401
     """Write a model as `load_model` reads it."""
     path = Path(path)
+    require_model_name(path)
     if path.suffix == SKOPS:
         _skops().dump(model, path)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
-from incrowd.errors import IncompatibleError, SchemaError
+from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import as_leaves, convert
 from incrowd.schema import Schema
@@ -75,6 +76,15 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
     schema
         Quasi-identifiers are public; every other column is private.
     """
+    if isinstance(model, str | Path):
+        fact = "The model is a path"
+        raise ParameterError(fact, "load it first: incrowd.audit.files.load_model(path)")
+    if not any(
+        name.endswith("_") and not name.startswith("_")
+        for name in vars(model[-1] if hasattr(model, "steps") else model)
+    ):
+        fact = f"The {type(model).__name__} is not fitted"
+        raise IncompatibleError(fact, "audit a model after fit")
     people = io.to_polars(frame)
     names = _feature_columns(model, people, schema)
     missing = sorted(set(names) - set(people.columns))
@@ -148,15 +158,19 @@ def _traced(step: Any, sources: list[Sources]) -> list[Sources]:  # noqa: ANN401
     if kind == "OneHotEncoder":
         sizes = step._n_features_outs if hasattr(step, "_n_features_outs") else [len(c) for c in step.categories_]
         return [source for source, n in zip(sources, sizes, strict=True) for _ in range(n)]
-    if kind in _ONE_TO_ONE:
+    if kind in _ONE_TO_ONE or (kind == "FunctionTransformer" and step.func is None):
         return sources
     every = frozenset[str]().union(*sources)  # any output may be made of all inputs
-    return [every] * len(step.get_feature_names_out())
+    try:
+        return [every] * len(step.get_feature_names_out())
+    except (AttributeError, ValueError):
+        fact = f"The step {kind} does not tell what it makes of which columns"
+        raise IncompatibleError(fact, "prepare the table with steps that have get_feature_names_out") from None
 
 
 _ONE_TO_ONE = {
     "OrdinalEncoder", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "QuantileTransformer",
-    "PowerTransformer", "FunctionTransformer",
+    "PowerTransformer",
 }  # fmt: skip
 
 

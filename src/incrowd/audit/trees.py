@@ -52,11 +52,15 @@ class TreeView(Protocol):
 
 @dataclass(frozen=True)
 class SklearnTree:
-    """A tree as scikit-learn keeps it."""
+    """A tree as scikit-learn keeps it.
+
+    `columns` are the features that it was given, of all that the model has.
+    """
 
     tree: Any
     inputs: Inputs
     rows: npt.NDArray[np.float32] = field(repr=False)
+    columns: Int64
 
     def children(self, node: int) -> Int64:
         """Return left and right."""
@@ -65,11 +69,11 @@ class SklearnTree:
 
     def is_public(self, node: int) -> bool:
         """Look the feature up."""
-        return bool(self.inputs.public[self.tree.feature[node]])
+        return bool(self.inputs.public[self.columns[self.tree.feature[node]]])
 
     def branch(self, node: int, people: Int64) -> Int64:
         """Compare with the threshold, in the precision that scikit-learn uses."""
-        values = self.rows[people, self.tree.feature[node]]
+        values = self.rows[people, self.columns[self.tree.feature[node]]]
         right = ~(values <= self.tree.threshold[node])
         if hasattr(self.tree, "missing_go_to_left") and self.tree.missing_go_to_left[node]:
             right &= ~np.isnan(values)
@@ -77,8 +81,10 @@ class SklearnTree:
 
     def leaves(self, people: Int64) -> Int64 | None:
         """Ask the tree itself."""
-        tested = self.tree.feature[self.tree.children_left != _LEAF]
-        return np.asarray(self.tree.apply(self.rows[people])) if self.inputs.public[tested].all() else None
+        tested = self.columns[self.tree.feature[self.tree.children_left != _LEAF]]
+        if not self.inputs.public[tested].all():
+            return None
+        return np.asarray(self.tree.apply(np.ascontiguousarray(self.rows[people][:, self.columns])))
 
     def worth(self, node: int) -> float:
         """Return the decrease of impurity, by number of training rows."""
@@ -87,7 +93,8 @@ class SklearnTree:
 
     def name(self, node: int) -> str:
         """Return the comparison."""
-        return f"{self.inputs.sources[self.tree.feature[node]]} <= {self.tree.threshold[node]:.6g}"
+        source = self.inputs.sources[int(self.columns[self.tree.feature[node]])]
+        return f"{source} <= {self.tree.threshold[node]:.6g}"
 
 
 @dataclass(frozen=True)

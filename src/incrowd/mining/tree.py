@@ -18,6 +18,10 @@ was never seen, ends at that node, with the node's own class shares; such values
 is the strict reading; (5) a missing value is a value of its own, and with numbers the smallest; (6) probabilities are
 the leaf's class shares; (7) constraints on classes look at the people of a span, as in section 6.3.
 
+A file of the fitted object holds the domain of every attribute, as the paper assumes to be known (so each number that
+occurs, of private attributes too), but nothing about a single person: `spans_` and `to_release` need the object that
+was fitted. The text of `export_text` holds thresholds and counts only.
+
 Reference: Friedman, Wolff, Schuster: Providing k-anonymity in data mining, VLDB Journal 2008.
 
 >>> import incrowd as ic, polars as pl
@@ -163,7 +167,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.tree_, self.n_leaves_ = induced.tree, induced.tree.n_leaves
         self._span_of = induced.span_of
         self._span_class, self._span_codes = induced.somebody(classes), induced.somebody(codes)
-        self._span_codes[:, ~self.public_] = 0  # a model that is given away holds nobody's private values
+        self._span_codes[:, ~self.public_] = 0  # a file of the model tells nobody's private values
         if not self.class_public:
             self._span_class[:] = 0
         return self
@@ -189,12 +193,23 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     @property
     def spans_(self) -> Spans:
         """The people of the training table by span; a class of a span is a place of the tree and a class value."""
-        check_is_fitted(self)
+        span_of = self._spans_by_row()
         spans = []
         for span, places in enumerate(places_of(self.tree_, self._span_codes, self.public_)):
             known = [self._span_class[span]] if self.class_public else range(len(self.classes_))
             spans.append(frozenset((place, self.classes_[c]) for place in places for c in known))
-        return Spans(tuple(spans), self._span_of)
+        return Spans(tuple(spans), span_of)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_span_of"}
+
+    def _spans_by_row(self) -> npt.NDArray[np.int64]:
+        check_is_fitted(self)
+        if not hasattr(self, "_span_of"):
+            fact = "Spans are about the training table, and a model that was read from a file does not hold them"
+            raise AttributeError(fact)
+        return self._span_of
 
     def export_text(self) -> str:
         """Return the tree as text, one line per test; numbers behind a class count people."""
@@ -221,7 +236,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         seed
             Makes the order of rows repeatable.
         """
-        check_is_fitted(self)
+        span_of = self._spans_by_row()
         names = self._names()
         kept = self._released_attributes(schema, names)
         specs: dict[str, Any] = {names[m]: self.hierarchies_[m] for m in kept}
@@ -237,9 +252,9 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         table = Table.encode(original, built)
         lo, hi = boxes_of(self.tree_, self._span_codes, self.public_, self.hierarchies_)
         lo, hi = lo[:, kept], hi[:, kept]
-        cell_of = self._span_of[table.rows] if table.n_input == len(self._span_of) else None
+        cell_of = span_of[table.rows] if table.n_input == len(span_of) else None
         if cell_of is None or (table.codes < lo[cell_of]).any() or (table.codes > hi[cell_of]).any():
-            fact = f"These {table.n_input} rows are not the {len(self._span_of)} that the tree was induced from"
+            fact = f"These {table.n_input} rows are not the {len(span_of)} that the tree was induced from"
             raise SchemaError(fact, "give the training rows in their order")
         order = np.random.default_rng(seed).permutation(table.n_rows)
         parameters = {"k": self.k, "l": self.l, "max_confidence": self.max_confidence, "gain": self.gain}
@@ -266,7 +281,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if self.class_public and (self.l is not None or self.max_confidence is not None):
             fact = "class_public is true, and l and max_confidence limit what is told about the class"
             raise ParameterError(fact, "a class that everybody knows needs no diversity: ask for k only")
-        return Privacy.of(self.k, l=self.l or 1, l_kind="entropy", alpha=self.max_confidence)
+        return Privacy.of(self.k, l=1 if self.l is None else self.l, l_kind="entropy", alpha=self.max_confidence)
 
     def _checked_classes(self, columns: list[pl.Series], y: Any) -> npt.NDArray[Any]:  # noqa: ANN401
         if y is None:
