@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_rules as naive
-from incrowd.audit import rules as auditing
+from incrowd.audit import rules as bounds
 from incrowd.audit.rules import audit_rules
 from incrowd.errors import InputError, ParameterError, VerificationError
 from incrowd.mining.rules import anonymous_rules
@@ -33,6 +34,7 @@ def rule_tables(draw, most=4):
 @given(rule_tables(), st.integers(1, 8))
 def test_with_a_table_the_audit_is_the_definition(drawn, k):
     baskets, chosen, table, public = drawn
+    public &= set().union(*baskets)
     found = audit_rules(table, public=public, k=k, data=baskets)
     spans = naive.spans(chosen, baskets, public)
     assert found.level == spans.level
@@ -71,11 +73,12 @@ def test_no_set_of_anonymous_rules_is_flagged(baskets, public, k, lift):
 def test_numbers_alone_never_contradict_the_table(drawn, k, most_blocks, right):
     """Bounds hold, certain breaches are breaches, and what is called safe is safe: by programs and by pairs."""
     baskets, _, table, public = drawn
+    public &= set().union(*(rule["antecedents"] | rule["consequents"] for rule in table))
     if right:
         for rule in table:
             rule["consequent support"] = sum(rule["consequents"] <= set(b) for b in baskets) / len(baskets)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auditing, "_MOST_BLOCKS", most_blocks)
+        patch.setattr(bounds, "_MOST_BLOCKS", most_blocks)
         found = audit_rules(table, n=len(baskets), public=public, k=k)
         exact = audit_rules(table, public=public, k=k, data=baskets)
         repaired = audit_rules(found.repair(), n=len(baskets), public=public, k=k)
@@ -198,6 +201,111 @@ def test_other_columns_and_another_table_are_noted():
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("Cherries", "'cherries'"),
+        ("cherry=red", "'cherries'"),
+        (" bread", "'bread'"),
+        ("bred", "'bread'"),
+        ("Colour", "'colour'"),
+        ("color", "'colour'"),
+        ("colour=Red", "'colour=red'"),
+        ("colour=redd", "'colour=red'"),
+    ],
+)
+@pytest.mark.parametrize("with_data", [False, True])
+def test_a_misspelt_public_item_is_refused(name, meant, with_data):
+    """It would be taken as private."""
+    baskets = [["cherries", "bread", "colour=red", "s"]] * 4 + [["s"]] * 4
+    table = table_of(("cherries bread", "s", 0.5, 1.0), ("colour=red", "s", 0.5, 1.0))
+    given_table = {"data": baskets} if with_data else {"n": 8}
+    if name == "cherry=red":  # like no item, nor like a value of the same column
+        assert any("'cherry=red'" in note for note in audit_rules(table, public=[name], k=3, **given_table).notes)
+        return
+    with pytest.raises(ParameterError, match=f"{meant} would be taken as private: did you mean it"):
+        audit_rules(table, public=[name], k=3, **given_table)
+
+
+def test_a_public_item_that_is_like_no_other_is_noted():
+    table = table_of(("a1", "s", 0.5, 1.0), ("sex=f", "s", 0.5, 1.0))
+    for name in ("zebra", "a2", "sex=m"):  # another number, and another value, is not a misspelt one
+        found = audit_rules(table, n=10, public=["a1", name], k=3)
+        assert found.notes == (f"no rule has the public item(s) {name!r}: if misspelt, taken as private",)
+        bought = [["a1", "sex=f", "s", name]] * 5 + [[]] * 5
+        assert audit_rules(table, public=["a1", name], k=3, data=bought).notes == ()
+    assert audit_rules(table, public=["a1", "sex"], k=3, n=10).notes == ()
+
+
+def test_a_public_column_without_rules_is_no_misspelling():
+    frame = pl.DataFrame({"bread": ["u", "v"] * 5, "breads": ["x", "y"] * 5, "s": [1] * 10})
+    table = table_of(("breads=x", "s=1", 0.5, 1.0))
+    found = audit_rules(table, public=["bread"], k=3, data=frame)
+    assert (found.ok, found.notes) == (True, ())
+    with pytest.raises(ParameterError, match="'breads'"):
+        audit_rules(table, public=["bread"], k=3, n=10)
+
+
+@pytest.mark.parametrize("kind", ["lists", "bools"])
+def test_items_of_baskets_are_no_values_of_columns(kind):
+    """Two people have a pill in their cart that everybody sees; that it is a strong one, nobody sees."""
+    baskets = [["pill", "pill=strong", "a"]] * 2 + [["pill=strong", "a"]] * 8 + [["a"]] * 10
+    items = ["pill", "pill=strong", "a"]
+    data = baskets
+    if kind == "bools":
+        data = pl.DataFrame({item: [item in basket for basket in baskets] for item in items})
+    table = table_of(("a", "pill=strong", 0.5, 0.5))
+    found = audit_rules(table, public=["pill", "a"], k=15, data=data)
+    assert (found.level, found.ok) == (20, True)
+    assert [told for *_, told in found.spans] == [True]
+    mined = anonymous_rules(data, public=["pill", "a"], k=5, min_support=0.3)
+    assert not mined.rules.is_empty()
+    assert mined.audit().level == mined.audit(data).level == mined.level
+    with_pill = [*table, *table_of(("pill", "a", 0.1, 1.0))]
+    blind = audit_rules(with_pill, public=["pill", "a"], k=15, n=20)
+    assert any(told for *_, told in blind.spans)  # an item has the bare name, so there is no column of that name
+    with pytest.raises(ParameterError, match="'pill=strong'"):
+        audit_rules(table, public=["pill", "a"], k=15, data=[["pill=strong", "a"]] * 10 + [["a"]] * 10)
+
+
+def test_a_table_that_is_not_the_rules_own_is_not_called_safe():
+    table = table_of(("a", "s", 0.5, 1.0))
+    for other in ([["a", "s"]] * 9 + [[]], [["x"]] * 10):
+        found = audit_rules(table, public=["a"], k=3, data=other)
+        assert (found.ok, found.level, found.breaches) == (None, None, ())
+        assert found.notes
+        with pytest.raises(VerificationError, match="cannot be told"):
+            found.raise_for_breaches()
+    nobody = table_of(("a", "s", 0.0, 0.0))
+    assert audit_rules(nobody, public=[], k=3, data=[["x"]] * 10).ok is None
+    assert audit_rules(table, public=["a"], k=3, data=[["a", "s"]] + [[]] * 9).ok is False
+    assert audit_rules(table, public=["a"], k=3, data=[["a", "s"]] * 5 + [[]] * 5).ok is True
+
+
+def test_what_anonymous_rules_returned_is_audited():
+    baskets = [["bread", "breads", "s"]] * 5 + [["bread", "item1"]] * 5 + [["rare"]] * 10
+    mined = anonymous_rules(baskets, public=["bread", "rare"], k=4, min_support=0.2)
+    found = audit_rules(mined, public=mined.public, k=4)
+    assert (found.n, found.ok, found.notes) == (20, True, ())
+    assert audit_rules(mined, public=mined.public, k=4, data=baskets).level == mined.level
+    assert found.repair().equals(mined.rules)
+
+
+def test_expected_supports_are_told_from_rounded_ones():
+    with pytest.raises(InputError, match=r"rounding=.*rules_from_release"):
+        audit_rules(table_of(("a", "s", 0.123, 1.0)), n=10, public=["a"], k=2)
+
+
+@pytest.mark.parametrize(("n", "slack"), [(1000, 1e-3), (400_000, 0.4)])
+def test_bounds_allow_for_the_solver_in_shares_of_n(n, slack, monkeypatch):
+    """The solver is right to about a millionth of n."""
+    system = bounds._System(np.array([[1.0, 1.0]]), np.array([n]), np.array([n]), np.array([0, 1]))
+    monkeypatch.setattr(system, "_solve", lambda objective: (30 + slack * 0.9) * (1 if objective.sum() > 0 else -1))
+    assert system.bounds(0)[0] == 30
+    monkeypatch.setattr(system, "_solve", lambda objective: (30 - slack * 0.9) * (1 if objective.sum() > 0 else -1))
+    assert system.bounds(0)[1] == 30
+
+
+@pytest.mark.parametrize(
     ("change", "error", "match"),
     [
         ({"k": 0}, ParameterError, "k must be"),
@@ -210,6 +318,8 @@ def test_other_columns_and_another_table_are_noted():
         ({"rules": [3]}, InputError, "dict"),
         ({"rules": 3}, InputError, "table of rules"),
         ({"data": [["a"]]}, InputError, "said to be about 10"),
+        ({"data": []}, InputError, "no people"),
+        ({"data": pl.DataFrame({"a": []})}, InputError, "no people"),
     ],
 )
 def test_bad_input_is_refused(change, error, match):

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ import naive_rules as naive
 from incrowd.errors import InputError, ParameterError, SchemaError
 from incrowd.mining import itemsets
 from incrowd.mining import rules as mining
+from incrowd.mining.release_rules import rules_from_release
 from incrowd.mining.rules import anonymous_rules
 
 ITEMS = list("abcde")
@@ -171,6 +174,26 @@ def test_nothing_frequent_gives_no_rules():
     found = anonymous_rules([["a"], ["b"], []], public=["a"], k=2, min_support=0.9)
     assert found.rules.is_empty()
     assert found.audit().ok
+
+
+def test_public_may_be_read_only_once():
+    frame = pl.DataFrame({"x": ["u"] * 6 + ["v"] * 2, "y": [1] * 4 + [2] * 4})
+    baskets = [["a", "s"]] * 6 + [["b"]] * 2
+    for data, public in ((frame, ["x"]), (baskets, ["a", "b"])):
+        options = {"k": 2, "min_support": 0.2}
+        once = anonymous_rules(data, public=(name for name in public), **options)
+        assert list(once.public) == public
+        listed = anonymous_rules(data, public=public, **options)
+        assert once.audit().to_dict() == listed.audit().to_dict()
+        assert once.audit(data).level == once.level is not None
+
+
+@pytest.mark.parametrize(
+    ("given_release", "match"), [("some/folder", "Release.load"), (Path("x"), "Release.load"), ([["a"]], "got list")]
+)
+def test_rules_of_what_is_no_release(given_release, match):
+    with pytest.raises(InputError, match=match):
+        rules_from_release(given_release)
 
 
 def test_progress_and_words():

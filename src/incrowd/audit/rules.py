@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
@@ -50,7 +51,10 @@ _MOST_SHOWN = 8
 _MOST_LISTED = 200
 _WHOLE = 0.01  # n x support is this near to a whole number, unless it was rounded
 _SOLVER = 1e-6
+_CLOSE = 0.75
 _UNDERSTOOD = ("antecedents", "consequents", "antecedent support", "support", "confidence", "representativity")
+_HOW_ROUNDED = "check --people (n=); if the numbers are rounded, say how much with --rounding (rounding=)"
+_EXPECTED = "expected supports, as of rules_from_release, need no audit: a release keeps its promise whatever is mined"
 _OF_RIGHT = (
     *("consequent support", "lift", "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski"),
 )
@@ -131,7 +135,8 @@ class RuleAudit:
         """Raise `VerificationError` unless the rules are known to be safe."""
         if not self.ok:
             found = [str(breach) for breach in self.breaches]
-            raise VerificationError(self.headline, "release what .repair() returns", violations=found)
+            hint = "release what .repair() returns" if self.drop else "give the baskets of these rules (data=)"
+            raise VerificationError(self.headline, hint, violations=found)
 
     @property
     def headline(self) -> str:
@@ -195,16 +200,20 @@ def audit_rules(
     Parameters
     ----------
     rules
-        A frame with the columns of mlxtend (antecedents, consequents, support, confidence), or a list of dicts. Every
-        other column of mlxtend's tells how many people have the right side, and is counted as such.
+        A frame with the columns of mlxtend (antecedents, consequents, support, confidence), a list of dicts, or what
+        `anonymous_rules` returned. Every other column of mlxtend's tells how many people have the right side, and is
+        counted as such.
     public
-        Items that an attacker may know of a person; of items ``column=value``, columns will do. All others are private.
+        Items that an attacker may know of a person; all others are private. Of items ``column=value``, columns will do:
+        the columns of `data`, or without it any name before a "=" that is not an item of the rules itself. A name that
+        nothing matches is an error if it looks like a private item or column, and a note otherwise.
     k
         Least number of people that something private may be told about.
     n
         Number of people that the rules are about; not needed with `data`.
     data
-        The baskets, as in `anonymous_rules`: then people are counted.
+        The baskets, as in `anonymous_rules`: then people are counted. If they are not those of the rules, no ``ok``
+        is given.
     rounding
         Largest rounding error of the printed numbers: 0.0005 for shares with three decimals.
     separator
@@ -216,16 +225,34 @@ def audit_rules(
     if isinstance(public, str):
         fact = "public must be a list of items or columns, got one text"
         raise ParameterError(fact, f"write [{public!r}]")
-    table, notes = _columns(rules)
     known = frozenset(map(str, public))
-    sides = [_read_rule(table, i, known, separator) for i in range(len(table["support"]))]
-    if data is not None:
-        return _with_table(rules, table, sides, data, n, int(k), rounding, notes)
+    real: Items = frozenset()
+    if _is_mined(rules):  # such rules know how many people they are about, and which items there are
+        real = frozenset(map(str, rules.public))
+        rules, n = rules.rules, rules.n if n is None and data is None else n
+    table, notes = _columns(rules)
+    sides = [_sides(table, i, separator) for i in range(len(table["support"]))]
+    items = frozenset[str]().union(*(left | right for left, right in sides))
+    people = None if data is None else _People(data)
+    columns = None if people is None else people.columns
+    known_items = frozenset(item for item in items if _is_public(item, known, items, columns))
+    unmatched = known - known_items - {item[:at] for item in known_items for at in _ends(item)} - real
+    notes += _check_public({name for name in unmatched if not (people and people.knows(name))}, items - known_items)
+    parts = [_read_rule(table, i, left, right, known_items) for i, (left, right) in enumerate(sides)]
+    if people is not None:
+        return _with_table(rules, table, parts, people, n, int(k), rounding, notes)
     if not isinstance(n, int | np.integer) or n < 1:
         fact = f"n must be the number of people that the rules are about, got {n!r}"
-        raise ParameterError(fact, "give n=..., or the baskets with data=...")
-    counts = [_counts(table, i, int(n), rounding) for i in range(len(sides))]
-    return _by_numbers(rules, sides, counts, int(n), int(k), notes)
+        raise ParameterError(fact, "give --people (n=), or the baskets (data=)")
+    counts = [_counts(table, i, int(n), rounding) for i in range(len(parts))]
+    return _by_numbers(rules, parts, counts, int(n), int(k), notes)
+
+
+def _is_mined(rules: Any) -> bool:  # noqa: ANN401
+    """Return whether this is a result of `anonymous_rules`, which is not imported here."""
+    if hasattr(rules, "columns") or hasattr(rules, "column_names"):
+        return False
+    return all(hasattr(rules, name) for name in ("rules", "n", "public"))
 
 
 class _Rule(NamedTuple):
@@ -311,20 +338,25 @@ def _with_table(
     given: Any,  # noqa: ANN401
     table: Mapping[str, list[Any]],
     rules: Sequence[_Rule],
-    data: Any,  # noqa: ANN401
+    table_of: _People,
     n: int | None,
     k: int,
     rounding: float,
     notes: list[str],
 ) -> RuleAudit:
     """Count people."""
-    has, n_people = _people_with(data, {item for rule in rules for item in rule.left | rule.right})
+    items = {item for rule in rules for item in rule.left | rule.right}
+    has, n_people = table_of.having(items), table_of.n
     if n is not None and n != n_people:
         fact = f"The rules are said to be about {n} people, and the table has {n_people}"
         raise InputError(fact, "give the table that the rules were made from")
     wrong = sum(_differs(table, i, rule, has, n_people, rounding) for i, rule in enumerate(rules))
     if wrong:
         notes = [*notes, f"{wrong} rules have other supports or confidences than the table: are they made from it?"]
+    strange = sorted(item for item in items if not table_of.knows(item))
+    if strange:
+        notes = [*notes, f"the table has no item {', '.join(map(repr, strange[:_MOST_SHOWN]))}: is it the rules' own?"]
+    is_own = not wrong and not strange
     possible = [[_possible(part, has, n_people) for part in rule.parts()] for rule in rules]
     spans = _Spans(n_people)
     for one in {b"".join(p.tobytes() for p in one): one for one in possible}.values():
@@ -353,8 +385,8 @@ def _with_table(
         n_rules=len(rules),
         n=n_people,
         k=k,
-        ok=not breaches,
-        level=int(people[told].min()) if told.any() else None,
+        ok=False if breaches else is_own or None,
+        level=int(people[told].min()) if told.any() and is_own else None,
         breaches=tuple(sorted(breaches, key=lambda b: (b.least, not b.rules, b.span))),
         drop=_drop_by_table(possible, n_people, k) if breaches else (),
         spans=tuple((words[span], int(people[span]), int(people[span]), bool(told[span])) for span in listed),
@@ -409,7 +441,7 @@ def _by_numbers(
     if not small:
         bounded, unseen = _by_pairs(rules, known, n, k)
         left_out = f"pairs of rules beyond the first {_MOST_PAIRS}, and " if unseen else ""
-        why = "were not examined; give the baskets with data=... for an exact answer"
+        why = "were not examined; give the baskets (data=) for an exact answer"
         notes = [*notes, f"{left_out}combinations of three or more rules {why}"]
     else:
         bounded = _by_linear_programs(rules, known, numbers, n, private=small == "all")
@@ -537,7 +569,8 @@ class _System:
     def bounds(self, span: int) -> tuple[int, int]:
         """Return bounds of the number of people in a span."""
         inside = (self._span_of == span).astype(float)
-        return max(0, math.ceil(self._solve(inside) - _SOLVER * 10)), math.floor(-self._solve(-inside) + _SOLVER * 10)
+        slack = max(1e-5, 1e-6 * self._n)  # solved in shares of n, so errors grow with n
+        return max(0, math.ceil(self._solve(inside) - slack)), math.floor(-self._solve(-inside) + slack)
 
     def _solve(self, objective: npt.NDArray[Any]) -> float:
         from scipy.optimize import linprog  # noqa: PLC0415 - a table needs none
@@ -553,7 +586,7 @@ class _System:
 
 def _contradiction(n: int) -> InputError:
     fact = f"No table of {n} people has these supports and confidences"
-    return InputError(fact, "check n; if the numbers are rounded, say how much with rounding=...")
+    return InputError(fact, _HOW_ROUNDED)
 
 
 class _Line(NamedTuple):
@@ -680,12 +713,15 @@ def _columns(rules: Any) -> tuple[dict[str, list[Any]], list[str]]:  # noqa: ANN
     return table, [f"what column {name!r} tells was not examined" for name in strange]
 
 
-def _read_rule(table: Mapping[str, list[Any]], i: int, public: Items, separator: str | None) -> _Rule:
+def _sides(table: Mapping[str, list[Any]], i: int, separator: str | None) -> tuple[Items, Items]:
     left, right = (_items(table[side][i], separator) for side in ("antecedents", "consequents"))
     if not right or left & right:
         fact = f"Rule {i + 1} has an empty right side or items on both sides"
         raise InputError(fact, "a rule has different items on its two sides")
-    known = frozenset(item for item in left | right if _is_public(item, public))
+    return left, right
+
+
+def _read_rule(table: Mapping[str, list[Any]], i: int, left: Items, right: Items, known: Items) -> _Rule:
     tells_right = any(table[name][i] is not None for name in _OF_RIGHT if name in table)
     return _Rule(left & known, left - known, right & known, right - known, tells_right)
 
@@ -702,8 +738,55 @@ def _items(side: Any, separator: str | None) -> Items:  # noqa: ANN401
     return frozenset(map(str, side))
 
 
-def _is_public(item: str, public: Items) -> bool:
-    return item in public or any(item[:at] in public for at, letter in enumerate(item) if letter == "=")
+def _ends(item: str) -> list[int]:
+    """Return where the column of an item ``column=value`` may end: columns and values may have a "=" of their own."""
+    return [at for at, letter in enumerate(item) if letter == "="]
+
+
+def _is_public(item: str, public: Items, items: Items, columns: Items | None) -> bool:
+    """Return whether an item is public by its own name, or as a value of a public column.
+
+    Which names are columns is known with a table; baskets have none. Without a table, a name is taken for a column
+    unless it is an item of the rules: "pill=strong" is no value of "pill" when "pill" is bought as such.
+    """
+    starts = {item[:at] for at in _ends(item)} & public
+    return item in public or bool(starts - items if columns is None else starts & columns)
+
+
+def _check_public(unmatched: set[str], private: Items) -> list[str]:
+    """Refuse public names that look like misspelt private ones; return a note about others that nothing matches."""
+    for name in sorted(unmatched):
+        meant = _like(name, private)
+        if meant is not None:
+            fact = f"No rule has the public item {name!r}, and {meant!r} would be taken as private: did you mean it?"
+            raise ParameterError(fact, "write public items as the rules do; leave out those that no rule has")
+    if not unmatched:
+        return []
+    shown = ", ".join(map(repr, sorted(unmatched)[:_MOST_SHOWN])) + (" ..." if len(unmatched) > _MOST_SHOWN else "")
+    return [f"no rule has the public item(s) {shown}: if misspelt, taken as private"]
+
+
+def _like(name: str, private: Items) -> str | None:
+    """Return a private item or column that a name may have been meant for; one with another number is another one."""
+    for item in sorted(private):
+        if item.startswith(f"{name}="):
+            return item
+    names = sorted(private | {item[:at] for item in private for at in _ends(item)[:1]})
+    for other in names:
+        if other.casefold() == name.casefold():
+            return other
+    column, _, value = name.rpartition("=")
+    start = f"{column}=" if column else ""
+    rest = {other[len(start) :]: other for other in names if other.startswith(start)}
+    near = get_close_matches(value, [one for one in rest if _letters(one) != _letters(value)], n=1, cutoff=_CLOSE)
+    if not near and start:
+        rest = {other: other for other in names if not f"{other}=".startswith(start)}
+        near = get_close_matches(name, [one for one in rest if _letters(one) != _letters(name)], n=1, cutoff=_CLOSE)
+    return rest[near[0]] if near else None
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name if not letter.isdigit())
 
 
 def _counts(table: Mapping[str, list[Any]], i: int, n: int, rounding: float) -> list[tuple[str, int, int]]:
@@ -735,37 +818,64 @@ def _whole(n: int, low: float, high: float, rounding: float, i: int, name: str) 
         nearest = round(n * low)
         if abs(n * low - nearest) > _WHOLE:
             fact = f"The {name} of rule {i + 1} gives {n * low:.4g} people, which is no whole number"
-            raise InputError(fact, "check n; if the numbers are rounded, say how much with rounding=...")
+            raise InputError(fact, f"{_HOW_ROUNDED}; {_EXPECTED}")
         return nearest, nearest
     least, most = max(0, math.ceil(n * (low - rounding) - _SOLVER)), math.floor(n * (high + rounding) + _SOLVER)
     if least > most:
         fact = f"No whole number of people, out of {n}, gives the {name} of rule {i + 1}"
-        raise InputError(fact, "check n; the numbers may be rounded more than rounding=... says")
+        raise InputError(fact, "check --people (n=); the numbers may be rounded more than --rounding (rounding=) says")
     return least, most
 
 
-def _people_with(data: Any, items: set[str]) -> tuple[dict[str, Bools], int]:  # noqa: ANN401
-    """Return who has each item that the rules name, and how many people there are."""
-    if isinstance(data, Sequence) and not isinstance(data, str):
-        has = {item: np.zeros(len(data), np.bool_) for item in items}
-        for person, basket in enumerate(data):
-            for item in basket:
-                name = str(item)
-                if name in has:
-                    has[name][person] = True
-        return has, len(data)
-    frame = io.to_polars(data)
-    has = {item: np.zeros(frame.height, np.bool_) for item in items}
-    if all(dtype == pl.Boolean for dtype in frame.dtypes):
-        for name in items & set(frame.columns):
-            has[name] = frame[name].fill_null(value=False).to_numpy().copy()
-        return has, frame.height
-    for column in frame:
-        values = column.drop_nulls().unique()
-        for value, label in zip(values.to_list(), text(values), strict=True):
-            if f"{column.name}={label}" in items:
-                has[f"{column.name}={label}"] = (column == value).fill_null(value=False).to_numpy().copy()
-    return has, frame.height
+class _People:
+    """The table that rules are said to be about: baskets, a frame of bools, or any other frame."""
+
+    def __init__(self, data: Any) -> None:  # noqa: ANN401
+        self.columns: Items = frozenset()
+        self._baskets: list[Items] | None = None
+        if isinstance(data, Sequence) and not isinstance(data, str):
+            self._baskets = [frozenset(map(str, basket)) for basket in data]
+            self.n = len(self._baskets)
+            self._items = frozenset[str]().union(*self._baskets)
+        else:
+            self._frame = io.to_polars(data)
+            self.n = self._frame.height
+        if self.n == 0:
+            fact = "The table has no people"
+            raise InputError(fact, "give the table that the rules were made from")
+        if self._baskets is not None:
+            return
+        if all(dtype == pl.Boolean for dtype in self._frame.dtypes):
+            self._items = frozenset(self._frame.columns)
+            return
+        self.columns = frozenset(self._frame.columns)
+        self._items = frozenset(f"{column.name}={label}" for column in self._frame for _, label in _values(column))
+
+    def knows(self, name: str) -> bool:
+        """Return whether this is an item or a column."""
+        return name in self._items or name in self.columns
+
+    def having(self, items: set[str]) -> dict[str, Bools]:
+        """Return who has each item that the rules name."""
+        has = {item: np.zeros(self.n, np.bool_) for item in items}
+        if self._baskets is not None:
+            for person, basket in enumerate(self._baskets):
+                for item in basket & items:
+                    has[item][person] = True
+        elif not self.columns:
+            for name in items & self._items:
+                has[name] = self._frame[name].fill_null(value=False).to_numpy().copy()
+        else:
+            for column in self._frame:
+                for value, label in _values(column):
+                    if f"{column.name}={label}" in items:
+                        has[f"{column.name}={label}"] = (column == value).fill_null(value=False).to_numpy().copy()
+        return has
+
+
+def _values(column: pl.Series) -> Iterable[tuple[Any, str]]:
+    values = column.drop_nulls().unique()
+    return zip(values.to_list(), text(values), strict=True)
 
 
 def _differs(

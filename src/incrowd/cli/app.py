@@ -211,6 +211,9 @@ def audit(
     people: Annotated[
         int | None, typer.Option(help="For rules without a table: how many people they are about.")
     ] = None,
+    rounding: Annotated[
+        float, typer.Option(min=0.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals.")
+    ] = 0.0,
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
     repair: Annotated[Path | None, typer.Option(help="Write a mended model or rule table to this file.")] = None,
@@ -222,7 +225,8 @@ def audit(
 
     holds = run(
         Screen(quiet=quiet or as_json), model, data, schema, k,
-        public=public, people=people, class_public=class_public, trust=trust, repair=repair, as_json=as_json,
+        public=public, people=people, rounding=rounding, class_public=class_public, trust=trust, repair=repair,
+        as_json=as_json,
     )  # fmt: skip
     if not holds:
         raise typer.Exit(NOT_MET)

@@ -112,6 +112,7 @@ class AnonymousRules:
     n: int
     public: tuple[str, ...] = field(repr=False)
     exact: bool
+    _known: frozenset[str] = field(repr=False)
 
     @property
     def level(self) -> int | None:
@@ -120,7 +121,11 @@ class AnonymousRules:
 
     def audit(self, data: Any = None) -> RuleAudit:  # noqa: ANN401
         """Have the rules checked by code that shares nothing with the search; with the baskets, exactly."""
-        return audit_rules(self.rules, n=self.n, public=self.public, k=self.k, data=data)
+        if data is not None:
+            return audit_rules(self.rules, n=self.n, public=self.public, k=self.k, data=data)
+        sides = [*self.rules["antecedents"].to_list(), *self.rules["consequents"].to_list()]
+        items = {item for side in sides for item in side}  # in full: numbers alone do not tell which names are columns
+        return audit_rules(self.rules, n=self.n, public=sorted(self._known & items), k=self.k)
 
     def __str__(self) -> str:
         alone = self.dropped.filter(reason="alone").height
@@ -171,7 +176,8 @@ def anonymous_rules(
         raise ParameterError(fact, "k = 5 is a small crowd, k = 50 a large one")
     report = progress or (lambda _stage, _done, _total: None)
     baskets = Baskets.read(data)
-    known = _public_items(baskets, public)
+    names = _public_names(public)
+    known = _public_items(baskets, names)
     rules = find_rules(
         baskets, min_support=min_support, min_confidence=min_confidence, max_len=max_len, progress=progress
     )
@@ -185,8 +191,9 @@ def anonymous_rules(
         spans=_describe_spans(crowd, [groups[number].asks for number in chosen]),
         k=int(k),
         n=baskets.n,
-        public=tuple(sorted(known)) if not baskets.columns else tuple(public),
+        public=tuple(names) if baskets.columns else tuple(sorted(known)),
         exact=exact,
+        _known=known,
     )
     found = result.audit(data)
     if not found.ok:
@@ -219,11 +226,14 @@ class _Group:
     rules: tuple[int, ...]
 
 
-def _public_items(baskets: Baskets, public: Iterable[str]) -> frozenset[str]:
+def _public_names(public: Iterable[str]) -> list[str]:
     if isinstance(public, str):
         fact = "public must be a list of items or columns, got one text"
         raise ParameterError(fact, f"write [{public!r}]")
-    names = list(dict.fromkeys(map(str, public)))
+    return list(dict.fromkeys(map(str, public)))
+
+
+def _public_items(baskets: Baskets, names: Sequence[str]) -> frozenset[str]:
     there = baskets.columns or baskets.items
     unknown = sorted(set(names) - set(there))
     if unknown:
