@@ -74,7 +74,7 @@ def change(rows, classes, hierarchies, stars):
             gone += value not in after
             divergence += p * math.log2(p / q)
         entropy = naive.entropy_of([before.count(value) for value in set(before)])
-        beta = max(beta, divergence / entropy if entropy else divergence)
+        beta = max(beta, divergence / entropy if entropy else 0.0)
     return alpha, beta, gone
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from skops import io as skops_io
+from test_publish_errors import run
 
 import incrowd as ic
 
@@ -38,38 +39,39 @@ def folder(tmp_path_factory):
     return here
 
 
-def incrowd(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "incrowd", "audit", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def incrowd(folder, monkeypatch, capsys):
+    """Run the command in this process: starting one takes longer than what it does."""
+    monkeypatch.chdir(folder)
+    return lambda *arguments: run(monkeypatch, capsys, "audit", *arguments)
 
 
-def test_a_breach_is_exit_code_3_and_repair_writes_a_safe_model(folder):
-    found = incrowd(folder, "model.skops", "data.csv", "-s", "data.toml", "-k", "20", "--repair", "safe.skops")
-    assert found.returncode == 3
-    assert "BROKEN" in found.stdout
-    assert "Wrote safe.skops" in found.stdout
-    again = incrowd(folder, "safe.skops", "data.csv", "-s", "data.toml", "-k", "20", "--json")
-    assert again.returncode == 0
-    assert json.loads(again.stdout)["ok"] is True
-    twice = incrowd(folder, "model.skops", "data.csv", "-s", "data.toml", "-k", "20", "--repair", "safe.skops")
-    assert twice.returncode == 2
-    assert "exists already" in twice.stderr
+def test_a_breach_is_exit_code_3_and_repair_writes_a_safe_model(incrowd):
+    code, out, _ = incrowd("model.skops", "data.csv", "-s", "data.toml", "-k", "20", "--repair", "safe.skops")
+    assert code == 3
+    assert "BROKEN" in out
+    assert "Wrote safe.skops" in out
+    code, out, _ = incrowd("safe.skops", "data.csv", "-s", "data.toml", "-k", "20", "--json")
+    assert code == 0
+    assert json.loads(out)["ok"] is True
+    code, _, err = incrowd("model.skops", "data.csv", "-s", "data.toml", "-k", "20", "--repair", "safe.skops")
+    assert code == 2
+    assert "exists already" in err
 
 
-def test_a_pickle_is_loaded_only_on_trust(folder):
-    refused = incrowd(folder, "model.joblib", "data.csv", "-s", "data.toml", "-k", "2")
-    assert refused.returncode == 2
-    assert "runs whatever code is in it" in refused.stderr
-    trusted = incrowd(folder, "model.joblib", "data.csv", "-s", "data.toml", "-k", "1", "--trust")
-    assert trusted.returncode == 0, trusted.stderr
+def test_a_pickle_is_loaded_only_on_trust(incrowd):
+    code, _, err = incrowd("model.joblib", "data.csv", "-s", "data.toml", "-k", "2")
+    assert code == 2
+    assert "runs whatever code is in it" in err
+    code, _, err = incrowd("model.joblib", "data.csv", "-s", "data.toml", "-k", "1", "--trust")
+    assert code == 0, err
 
 
-def test_rules_from_numbers_alone(folder):
+def test_rules_from_numbers_alone(folder, incrowd):
     given = ("rules.csv", "--public", "cherries,candles", "--people", "1000")
-    assert incrowd(folder, *given, "-k", "30").returncode == 0
-    found = incrowd(folder, *given, "-k", "31", "--repair", "safe.csv")
-    assert found.returncode == 3, found.stderr
+    assert incrowd(*given, "-k", "30")[0] == 0
+    code, _, err = incrowd(*given, "-k", "31", "--repair", "safe.csv")
+    assert code == 3, err
     assert pl.read_csv(folder / "safe.csv").height == 1
 
 
@@ -83,17 +85,25 @@ def test_rules_from_numbers_alone(folder):
         (("model.skops", "data.csv", "-s", "data.toml", "-k", "0"), "k is 0"),
     ],
 )
-def test_bad_input_is_said_plainly(folder, arguments, said):
-    found = incrowd(folder, *arguments)
-    assert found.returncode == 2
-    assert said in found.stderr
+def test_bad_input_is_said_plainly(incrowd, arguments, said):
+    code, _, err = incrowd(*arguments)
+    assert code == 2
+    assert said in err
 
 
-def test_a_broken_file_is_no_traceback(folder):
-    (folder / "broken.joblib").write_bytes(b"nonsense")
-    (folder / "broken.skops").write_bytes(b"nonsense")
+def test_a_broken_file_is_no_traceback(folder, incrowd):
     for name in ("broken.joblib", "broken.skops"):
-        found = incrowd(folder, name, "data.csv", "-s", "data.toml", "--trust")
-        assert found.returncode == 2
-        assert "cannot be loaded" in found.stderr
-        assert "Traceback" not in found.stderr
+        (folder / name).write_bytes(b"nonsense")
+        code, _, err = incrowd(name, "data.csv", "-s", "data.toml", "--trust")
+        assert code == 2
+        assert "cannot be loaded" in err
+
+
+def test_as_a_person_types_it(folder):
+    """In a process of its own: the exit code arrives, and nothing but the message."""
+    done = subprocess.run(
+        [sys.executable, "-m", "incrowd", "audit", "rules.csv"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr

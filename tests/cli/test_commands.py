@@ -1,6 +1,7 @@
 """The story from file to checked release, as a person types it."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -54,6 +55,60 @@ def test_verify_of_a_foreign_table(home, monkeypatch, capsys):  # noqa: F811
     code, _, err = run(monkeypatch, capsys, "verify", "foreign.csv", "-k", "2")
     assert code == 2
     assert "--quasi" in err
+
+
+def test_verify_says_what_it_could_not_check(home, monkeypatch, capsys):  # noqa: F811
+    assert publish(monkeypatch, capsys, "-m", "NHAA", "-l", "2")[0] == 0
+    code, out, _ = run(monkeypatch, capsys, "verify", "out")
+    assert code == 0
+    assert "\nNOT CHECKED without the original: k, l (frequency)\n" in out
+    code, out, _ = run(monkeypatch, capsys, "verify", "out", "--json")
+    assert (code, json.loads(out)["unchecked"]) == (0, ["k", "l (frequency)"])
+    code, out, _ = run(monkeypatch, capsys, "verify", "out", "--original", "data.csv")
+    assert (code, "NOT CHECKED" in out) == (0, False)
+    code, out, _ = run(monkeypatch, capsys, "verify", "out", "--original", "data.csv", "--json")
+    assert (code, json.loads(out)["unchecked"]) == (0, [])
+
+
+def test_verify_of_nothing(home, monkeypatch, capsys):  # noqa: F811
+    code, _, err = run(monkeypatch, capsys, "verify", "nothere")
+    assert code == 2
+    assert "nothere does not exist" in err
+    assert "--quasi" in err
+
+
+@pytest.mark.parametrize("word", ["None", "none", "null", "NULL"])
+def test_words_of_python_and_json_are_understood(home, monkeypatch, capsys, word):  # noqa: F811
+    own = [f"delta_c={word}", f"delta_d={word}", f"keep_values={'False' if word == 'None' else 'TRUE'}"]
+    code, _, err = publish(monkeypatch, capsys, "-m", "iacc", *(x for option in own for x in ("--set", option)))
+    assert code == 0, err
+    used = ic.Release.load("out").manifest["method"]["parameters"]
+    assert (used["delta_c"], used["delta_d"], used["keep_values"]) == (None, None, word != "None")
+
+
+def notes(monkeypatch, capsys, *arguments, k=2):
+    code, out, err = publish(monkeypatch, capsys, *arguments, "--json", k=k)
+    assert code == 0, err
+    for folder in ("out", "out.private"):
+        shutil.rmtree(folder)
+    return json.loads(out)["notes"]
+
+
+def test_notes_say_what_no_promise_covers(home, monkeypatch, capsys):  # noqa: F811
+    alone = "k alone does not hide 'ill'"
+    assert any(alone in note for note in notes(monkeypatch, capsys))
+    assert not any(alone in note for note in notes(monkeypatch, capsys, "-l", "1.2"))
+    pais = ("-m", "pais", "--set", "L=1", "--set")
+    assert any(alone in note for note in notes(monkeypatch, capsys, *pais, "C=1"))
+    assert not any(alone in note for note in notes(monkeypatch, capsys, *pais, "C=0.9"))
+    assert "fewer than k people have: age" in notes(monkeypatch, capsys, *pais, "C=1", k=3)[0]
+
+
+def test_one_group_for_all_is_said(home, monkeypatch, capsys):  # noqa: F811
+    found = notes(monkeypatch, capsys, k=20)
+    assert "every row is in one group" in found[-1]
+    assert not any("k alone" in note for note in found)
+    assert not any("one group:" in note for note in notes(monkeypatch, capsys, k=5))
 
 
 def test_leading_zeros_survive_the_whole_way(home, monkeypatch, capsys):  # noqa: F811

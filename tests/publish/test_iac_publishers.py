@@ -253,6 +253,18 @@ def test_a_constant_attribute_is_not_changed_by_suppression():
     assert curves.filter(attribute="q")["gone"].item() == 2
 
 
+def test_the_only_value_that_occurs_has_no_divergence():
+    """Nor if its taxonomy has others: H(A') = 0, and the number of suppressed rows must not decide on beta."""
+    frame = pl.DataFrame({"q": list("xxxxyz"), "c": ["same"] * 6, "s": list("ababab")})
+    given = ic.Taxonomy.flat(["same", "else"])
+    curves = ic.suppression_curves(frame, ic.Schema(quasi={"q": None, "c": given}, sensitive="s"), [2, 6])
+    assert curves.filter(attribute="c")["divergence"].to_list() == [0, 0]
+    assert curves.filter(attribute="q")["divergence"].max() > 0
+    alone = [ic.IACk(k=2).publish(frame, ic.Schema(quasi=quasi, sensitive="s")).levels["divergence"]
+             for quasi in ({"q": None, "c": None}, {"q": None, "c": given})]  # fmt: skip
+    assert alone[0] == alone[1]
+
+
 def test_iacc_without_limits_suppresses_everything():
     frame, schema = table_of({"x": 1, "y": 5})
     release = ic.IACc(delta_c=None, delta_d=None).publish(frame, schema)
@@ -285,13 +297,21 @@ def test_iacc_says_how_far_it_comes():
     assert refused.value.hint.endswith("keep_values = False")
 
 
+def test_iacc_says_what_no_threshold_makes_possible():
+    frame, schema = table_of({"x": 4})
+    with pytest.raises(ic.InfeasibleError, match=r"closest .*, before delta_c and delta_d$"):
+        ic.IACc(k=2, l=9).publish(frame, schema)
+
+
 def test_iacc_parameters():
     assert make("iacc").k == 2
     with pytest.raises(ic.ParameterError, match="needs k"):
         make("iack")
     with pytest.raises(ic.ParameterError, match="k is 0"):
         ic.IACc(k=0)
-    for wrong in (-1, math.inf, math.nan, "much", True):
+    for number in (np.float32(0.5), np.int64(1), 1, 0.5):
+        assert ic.IACc(delta_c=number, delta_d=number).delta_c == number
+    for wrong in (-1, math.inf, math.nan, "much", True, np.True_, 1j):
         with pytest.raises(ic.ParameterError, match="delta_d is"):
             ic.IACc(delta_d=wrong)
     with pytest.raises(ic.ParameterError, match="keep_values is"):

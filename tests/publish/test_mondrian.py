@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_mondrian
+from incrowd.publish import PUBLISHERS, make
 from incrowd.table import Table
 from strategies import tables
 
@@ -149,6 +150,12 @@ def test_relaxed_cuts_share_ties_out():
     assert sorted(np.bincount(relaxed.cell_of)) == [3, 3]
 
 
+@pytest.mark.parametrize("publisher", PUBLISHERS.values(), ids=PUBLISHERS)
+def test_methods_are_known_by_their_names_and_their_classes_in_any_case(publisher):
+    for name in (publisher.name, publisher.name.upper(), publisher.__name__, publisher.__name__.lower()):
+        assert type(make(name, k=2)) is publisher
+
+
 def test_wrong_parameters_are_refused():
     with pytest.raises(ic.ParameterError, match="k is 0"):
         ic.Mondrian(k=0)
@@ -160,5 +167,7 @@ def test_wrong_parameters_are_refused():
         ic.publish(pl.DataFrame({"a": [1]}), None, method="mondrian", k=2, q=1)
     with pytest.raises(ic.ParameterError, match="no method 'magic'"):
         ic.publish(pl.DataFrame({"a": [1]}), None, method="magic", k=2)
+    with pytest.raises(ic.ParameterError, match="did you mean infogain_mondrian"):
+        make("InfoGainMondrain", k=2)
     with pytest.raises(ic.ParameterError, match="needs k"):
         ic.publish(pl.DataFrame({"a": [1]}), None, method="mondrian")

@@ -238,6 +238,13 @@ def test_has_no_recoding_for_new_rows():
         release.transform(frame)
 
 
+def test_numbers_of_any_kind_are_taken():
+    frame = pl.DataFrame({"q": [1, 2, 3, 4] * 3, "s": list("ab") * 6})
+    schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s")
+    shown = [SeqA(k=2, omega=omega).publish(frame, schema, seed=1).frame.rows() for omega in (2, 2.0, np.float32(2))]
+    assert shown[0] == shown[1] == shown[2] == SeqA(k=2, omega=np.int64(2)).publish(frame, schema, seed=1).frame.rows()
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -247,6 +254,7 @@ def test_has_no_recoding_for_new_rows():
         ({"omega": 0.9}, "omega is 0.9"),
         ({"omega": float("nan")}, "omega is nan"),
         ({"omega": "2"}, "omega is '2'"),
+        ({"omega": True}, "omega is True"),
         ({"passes": 0}, "passes is 0"),
         ({"passes": 1.5}, "passes is 1.5"),
     ],

@@ -294,8 +294,10 @@ def test_too_many_combinations_are_refused_before_any_search(monkeypatch):
 def test_combinations_need_a_sensitive_column():
     frame = pl.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2]})
     schema = ic.Schema(quasi=["a", "b"])
-    with pytest.raises(ic.SchemaError, match="no sensitive column"):
+    with pytest.raises(ic.SchemaError, match=r"no sensitive column(.|\n)*leave L out"):
         ic.PAIS(k=1, L=1).publish(frame, schema)
+    with pytest.raises(ic.SchemaError, match="no sensitive column"):
+        ic.PAIS(k=1, L=1, C=0.5).publish(frame, schema)
     release = ic.PAIS(k=2, score="discernibility").publish(frame, schema)
     assert release.manifest["guarantees"] == [{"kind": "k", "k": 2}]
     assert len(release.cell_lo) == 2

@@ -260,9 +260,15 @@ def test_losses_of_a_release():
         release.loss("price")
 
 
+def by_pais():
+    frame = pl.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2], "s": list("uvuv")})
+    return ic.PAIS(k=2, L=1, C=0.5).publish(frame, ic.Schema(quasi=["a", "b"], sensitive="s"))
+
+
 def test_notebooks_get_a_table():
     release, _ = small()
     assert "mondrian" in repr(release)
+    assert "(pais: LKC = (1, 2, 0.5); 4 of 4 rows)" in repr(by_pais())
     assert "1-2" in release._repr_html_()
 
 

@@ -77,6 +77,38 @@ def test_rings_that_are_none_are_refused(laid, why):
     assert why in next(c.detail for c in verdict.checks if c.name == "rings")
 
 
+def alike(*, k, shift):
+    """Six people whom nothing tells apart, on one ring of windows of two."""
+    original = pl.DataFrame({"age": [21] * 6, "zip": ["10055"] * 6, "disease": ["Flu", "Angina"] * 3})
+    manifest, frame = release(
+        [("21", "10055")] * 6, list("FA" * 3), recoding="non-homogeneous", guarantees=promise(k, 2)
+    )
+    manifest["rows"] |= {"input": 6, "suppressed": 0}
+    manifest["quasi"][0]["marginal"], manifest["quasi"][1]["marginal"] = [6, 0, 0, 0], [0, 6, 0, 0]
+    manifest["sensitive"]["marginal"] = [3, 0, 3, 0]
+    manifest["dropped"] = []
+    laid = pl.DataFrame({"ring": [0] * 6, "cell": [(i - shift) % 6 for i in range(6)], "original": range(6)})
+    return manifest, frame, original, laid.with_columns(width=pl.lit(2))
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_a_person_outside_the_window_of_the_own_cell_is_found(only):
+    for shift, fine in [(0, True), (1, True), (2, False), (5, False)]:
+        manifest, frame, original, laid = alike(k=2, shift=shift)
+        verdict = check(manifest, frame, original=original, rows=np.arange(6), rings=laid, promises_only=only)
+        assert answers(verdict)["rings"] is fine
+        assert verdict.ok is fine
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_the_width_of_the_rings_decides_on_k(only):
+    """Each of the six fits all six cells, and yet is behind one of two of them."""
+    manifest, frame, original, laid = alike(k=5, shift=1)
+    verdict = check(manifest, frame, original=original, rows=np.arange(6), rings=laid, promises_only=only)
+    assert answers(verdict)["k"] is False
+    assert verdict.levels["k"] == 2
+
+
 @pytest.mark.parametrize(("row", "cell"), [(0, ("21", "10055")), (1, ("47-55", "100**"))])
 def test_a_cell_that_lacks_a_person_of_its_window_is_found(row, cell):
     cells = [cell if i == row else own for i, own in enumerate(TABLE_1C)]

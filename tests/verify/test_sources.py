@@ -195,7 +195,8 @@ def test_what_is_no_release_folder_is_named(tmp_path, what):
         path.mkdir()
     if what == "file":
         path.write_text("x")
-    with pytest.raises(InputError, match=f"{what} is not a release folder"):
+    said = "does not exist" if what == "nowhere" else "is not a release folder"
+    with pytest.raises(InputError, match=rf"{what} {said}(.|\n)*--quasi"):
         verify(path)
 
 

@@ -14,6 +14,7 @@ from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, Verifi
 from incrowd.version import __version__
 
 BAD_INPUT, NOT_MET, STOPPED = 2, 3, 130
+_WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 app = typer.Typer(
     name="incrowd",
@@ -269,15 +270,16 @@ def _refuse_existing(path: Path) -> None:
 
 
 def _options(options: list[str]) -> dict[str, Any]:
-    """Read NAME=VALUE pairs: JSON where it is JSON, else text."""
+    """Read NAME=VALUE pairs: None, true and false in any case, JSON where it is JSON, else text."""
     read: dict[str, Any] = {}
     for option in options:
         name, equals, value = option.partition("=")
         if not equals:
             fact = f"--set got {option!r}"
             raise ParameterError(fact, "write --set NAME=VALUE, for example --set recoding=single")
+        word = value.strip().lower()
         try:
-            read[name.strip()] = json.loads(value)
+            read[name.strip()] = _WORDS[word] if word in _WORDS else json.loads(value)
         except ValueError:
             read[name.strip()] = value
     return read

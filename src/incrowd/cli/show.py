@@ -73,6 +73,8 @@ class Screen:
             self.out.print("[bold green]Every promise that could be checked holds.[/]")
         elif verdict.ok:
             self.out.print("[bold yellow]No promise was checked.[/]")
+        for why, names in _unchecked(verdict).items():
+            self.say(f"NOT CHECKED{why}: {', '.join(names)}")
         for violation in verdict.violations:
             self.out.print(f"[bold red]BROKEN[/] {violation.replace('[', chr(92) + '[')}")
 
@@ -134,17 +136,43 @@ def summarize(release: Release, folder: Path) -> dict[str, Any]:
 def _notes(release: Release) -> list[str]:
     """Say what a promise that was kept does not cover."""
     manifest = release.manifest
-    k = max((guarantee["k"] for guarantee in manifest["guarantees"] if guarantee["kind"] == "k"), default=1)
+    guarantees = manifest["guarantees"]
+    k = max((g["k"] if g["kind"] == "k" else g["K"] for g in guarantees if g["kind"] in ("k", "lkc")), default=1)
     rare = [(name, int(((f > 0) & (f < k)).sum())) for name, f in zip(release.quasi, release.marginals, strict=True)]
     listed = ", ".join(f"{name} ({n})" for name, n in rare if n)
     notes = []
     if listed:
         notes.append(f"manifest.json lists values that fewer than k people have: {listed}.")
+    if _is_one_group(release):
+        notes.append(
+            "every row is in one group: nothing of the quasi-identifiers is left; use a smaller k or another method."
+        )
+        return notes
     alpha = (release.levels or {}).get("alpha")
-    if len(manifest["guarantees"]) == 1 and manifest["sensitive"] and alpha is not None:
+    about_size = all(g["kind"] == "k" or (g["kind"] == "lkc" and g["C"] >= 1) for g in guarantees)
+    if about_size and manifest["sensitive"] and alpha is not None:
         name = manifest["sensitive"]["name"]
         notes.append(f"k alone does not hide {name!r}: in one group {alpha:.0%} of the rows share a value. See -l.")
     return notes
+
+
+def _is_one_group(release: Release) -> bool:
+    """Tell whether all rows look alike, though the people did not."""
+    differed = any((marginal > 0).sum() > 1 for marginal in release.marginals)
+    return differed and all(
+        bool((cells[release.cell_of] == cells[release.cell_of[0]]).all())
+        for cells in (release.cell_lo, release.cell_hi)
+    )
+
+
+def _unchecked(verdict: Verdict) -> dict[str, list[str]]:
+    """Sort the promises that were not checked by what was lacking."""
+    found: dict[str, list[str]] = {}
+    for check in sorted(verdict.checks, key=lambda check: check.name):
+        if check.ok is None and check.name in verdict.unchecked:
+            why = " without the original" if check.detail.startswith("needs the original") else ""
+            found.setdefault(why, []).append(check.name)
+    return found
 
 
 def _levels(levels: Mapping[str, float | int | None]) -> str:

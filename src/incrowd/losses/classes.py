@@ -97,15 +97,18 @@ def normalized_mutual_information(table: npt.ArrayLike) -> float:
 def normalized_divergence(before: npt.ArrayLike, after: npt.ArrayLike) -> float:
     """Return D_N = D(before || after) / H(before) of two arrays of counts over the same values.
 
-    ``*`` is one of the values: with count 0 before and the suppressed rows after. Infinite if a value is gone.
+    ``*`` is one of the values: with count 0 before and the suppressed rows after. Infinite if a value is gone. A column
+    of one value tells nothing that could be lost (H = 0): 0.
     """
     p, q = (np.asarray(counts, np.float64) / np.sum(counts) for counts in (before, after))
     occurs = p > 0
+    bits = entropy_of(p)
+    if not bits:
+        return 0.0
     if np.any(q[occurs] == 0):
         return float("inf")
     divergence = max(float(np.sum(p[occurs] * np.log2(p[occurs] / q[occurs]))), 0.0)
-    bits = entropy_of(p)
-    return divergence / bits if bits else divergence
+    return divergence / bits
 
 
 def entropy_of(masses: npt.ArrayLike) -> float:

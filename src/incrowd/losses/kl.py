@@ -29,7 +29,7 @@ def kl(cells: Cells) -> float:
     """Return the divergence (nats) of the release from the original joint distribution of the quasi-identifiers."""
     if cells.originals is None:
         fact = "The loss 'kl' compares the release with the original rows, and they are not at hand"
-        raise ParameterError(fact, "ask for it where the release was made, or pass the original table")
+        raise ParameterError(fact, "pass the original table too: release.loss('kl', original=frame)")
     domain = float(sum(np.log(hierarchy.n_leaves) for hierarchy in cells.hierarchies))
     if not cells.n_rows:
         return domain if cells.n_suppressed else 0.0

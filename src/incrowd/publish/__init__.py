@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 from dataclasses import MISSING, fields
@@ -69,7 +70,7 @@ __all__ = [
 
 
 def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
-    """Return a publisher by its name, with a clear complaint about unknown parameters."""
+    """Return a publisher by its name or its class's, in any case, with a clear complaint about unknown parameters."""
     publisher = _known(method)
     known = [field.name for field in fields(publisher)]
     unknown = sorted(set(parameters) - set(known))
@@ -83,10 +84,14 @@ def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
 
 
 def _known(method: str) -> type[Publisher]:
-    if method not in PUBLISHERS:
+    known = {publisher.__name__.lower(): publisher for publisher in PUBLISHERS.values()} | PUBLISHERS
+    asked = str(method).lower()
+    if asked not in known:
+        close = dict.fromkeys(known[name].name for name in difflib.get_close_matches(asked, known))
         fact = f"There is no method {method!r}"
-        raise ParameterError(fact, f"known methods: {', '.join(PUBLISHERS)}")
-    return PUBLISHERS[method]
+        guess = f"did you mean {' or '.join(close)}? " if close else ""
+        raise ParameterError(fact, f"{guess}known methods: {', '.join(PUBLISHERS)}")
+    return known[asked]
 
 
 def publish(

@@ -287,7 +287,8 @@ class _Attribute:
     def divergence(self, n_suppressed: int) -> tuple[float, int]:
         """Return D_N, and the number of values that are gone, each of which counts as one row that is left.
 
-        The only value of a domain is the root, and suppressing it changes nothing.
+        The only value of a domain is the root, and suppressing it changes nothing. The only value that occurs, of a
+        domain that has others, has no divergence either, but may be gone.
         """
         if self.is_root:
             return 0.0, 0

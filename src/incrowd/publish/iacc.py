@@ -77,7 +77,7 @@ class IACc(IACk):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, limit in (("delta_c", self.delta_c), ("delta_d", self.delta_d)):
-            number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            number = isinstance(limit, int | float | np.integer | np.floating) and not isinstance(limit, bool)
             if limit is not None and not (number and math.isfinite(limit) and limit >= 0):
                 fact = f"{name} is {limit!r}"
                 raise ParameterError(fact, "use a number, at least 0, or None for no limit")
@@ -90,7 +90,11 @@ class IACc(IACk):
         try:
             super(IACc, replace(self, k=1))._require_feasible(table)
         except InfeasibleError:
-            super()._require_feasible(table)
+            try:
+                super()._require_feasible(table)
+            except InfeasibleError as error:
+                hint = f"{error.hint}, before delta_c and delta_d"
+                raise InfeasibleError(error.fact, hint, best=error.best) from None
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         del rng

@@ -23,7 +23,9 @@ them until they are enough; of equally large ones the group whose cells come fir
 or alpha are suppressed like small ones. (4) Levels whose I_N differ by less than 1e-9 are equal, and the one nearer the
 leaves is taken. (5) Without a class, or with one class only, no level tells anything and none is generalized.
 (6) A value that is gone would make beta infinite; as in the paper's largest divergence, one row of it counts as left.
-(7) `Release.transform` recodes new rows to the levels and suppresses none, as the paper does with test rows.
+(7) `Release.transform` recodes new rows to the levels and suppresses none, as the paper does with test rows. It is for
+new rows that stay at home, such as test rows: the rows that were published must not be handed out recoded, for that
+undoes the suppression, and what it returns carries no k and keeps the sensitive column.
 
 Reference: Li, Liu, Baig, Wong: Information based data anonymization for classification utility, Data & Knowledge
 Engineering 70 (2011), Algorithm 1.

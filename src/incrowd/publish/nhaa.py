@@ -7,8 +7,9 @@ multiple of l: cells overlap and are smaller than one cell for the whole cluster
 is published in one of them, drawn at random: a released row shows a cell, and the sensitive value and the other
 columns of the person that was drawn for it.
 
-Guarantee: every released row generalizes at least k people, every person fits at least k released rows and is behind
-each of w of them with probability exactly 1/w, and no sensitive value has a share above 1/l in those w. Why:
+Guarantee: every released row generalizes at least k people, every person fits at least k released rows, and no
+sensitive value has a share above 1/l in the w rows that the person may be behind. The draw, given the ring, puts a
+person behind each of these w with probability exactly 1/w. Why:
 
 - A ring on which any l neighbours differ exists if and only if no value has more than n / l of its n rows, which is
   what the cuts keep. Only if: every row of a value needs l places to itself, its own and the l - 1 behind it. If: lay
@@ -23,9 +24,16 @@ each of w of them with probability exactly 1/w, and no sensitive value has a sha
   apart into r disjoint matchings, and one of these, each with probability 1/r, is published. A pair is in the graph
   with probability r/w and then in exactly one matching: its probability is 1/w, however the walks went.
 
-What it does not stop: with l > 1, who learns which row of a ring is somebody's (a person knows his own) may learn the
-shift, and with it everybody on a ring of more than w rows; with l = 1 he learns little about the others. Cuts and
-orders that look at sensitive values (l > 1) may tell something to who repeats the algorithm for all possible tables.
+What it does not stop:
+
+- With l > 1 the cuts and the order of a ring look at sensitive values, as the method prescribes. Somebody who knows all
+  quasi-identifiers can repeat the algorithm for every assignment of values to people, rule out the shifts that
+  would have led to another ring, and exceed 1/l, on small clusters sometimes to certainty. What is promised and
+  verified is about the candidates of each person, the w rows, and not about such an adversary.
+- With l > 1, who learns which row of a ring is somebody's (a person knows his own) may learn the shift, and with it
+  everybody on a ring of more than w rows; with l = 1 he learns little about the others.
+- A column of role `other` that goes with a quasi-identifier can give away the shift of a ring of more than w rows in
+  the same way: leave such columns out, or make them quasi-identifiers.
 
 Cost: O(n M log n), and about 16 n log k steps of the walks. Use it when recipients need exact sensitive values in
 smaller cells than Mondrian's; not when one value has most of the rows: l must be whole, and l = 2 allows a half.

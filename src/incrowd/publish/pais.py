@@ -45,7 +45,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from incrowd.domains import limits
-from incrowd.errors import IncompatibleError, ParameterError
+from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.privacy import LKC, Alpha, Constraint, KAnonymity, LDiversity, Privacy
 from incrowd.publish.publisher import Choice, Progress, Publisher
 from incrowd.publish.specialize import Rule, discernibility, info_gain, specialize
@@ -119,6 +119,9 @@ class PAIS(Publisher):
             fact = f"L = {L} of {table.n_quasi} quasi-identifiers are {comb(table.n_quasi, L)} combinations"
             hint = f"at most {COMBINATION_BUDGET} are verified: take a smaller L, or leave it out to cover all"
             raise IncompatibleError(fact, hint)
+        if self.L is not None and self.C == self.l == 1 and table.sensitive is None:
+            fact = "LKC is about sensitive values, and the schema has no sensitive column"
+            raise SchemaError(fact, "name it with sensitive=..., or leave L out: k over all quasi-identifiers")
         asks_about_sensitive = self.privacy().about_sensitive or table.sensitive is not None
         feasible = Privacy((self._lkc(L),)) if asks_about_sensitive else self.privacy()
         feasible.require_feasible(table.n_rows, table.sensitive_counts)

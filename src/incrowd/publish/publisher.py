@@ -106,7 +106,7 @@ class Publisher(ABC):
         schema
             Roles and hierarchies of its columns.
         seed
-            Makes the run repeatable. Without it, randomness comes from the operating system, which is what
+            Makes the run repeatable. Without it, randomness is seeded by the operating system, which is what
             protects people: keep a seed to yourself, as you would the original.
         progress
             Called with (stage, done, total).

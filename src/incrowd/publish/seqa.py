@@ -112,7 +112,8 @@ class SeqA(GroupPublisher):
             if getattr(self, name) not in get_args(kinds):
                 fact = f"{name} is {getattr(self, name)!r}"
                 raise ParameterError(fact, f"use one of {', '.join(get_args(kinds))}")
-        if isinstance(self.omega, bool) or not isinstance(self.omega, int | float) or not 1 <= self.omega <= 1e9:
+        is_number = isinstance(self.omega, int | float | np.integer | np.floating)
+        if isinstance(self.omega, bool) or not is_number or not 1 <= self.omega <= 1e9:
             fact = f"omega is {self.omega!r}"
             raise ParameterError(fact, "use a number, at least 1")
         if isinstance(self.passes, bool) or not isinstance(self.passes, int | np.integer) or self.passes < 1:

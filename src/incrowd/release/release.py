@@ -37,7 +37,7 @@ class Private:
     rows
         The original row number of each released row.
     seed
-        The seed of the run, or ``None`` if randomness came from the operating system.
+        The seed of the run, or ``None`` if the operating system seeded the randomness.
     recoding
         The cuts, for methods that can recode new rows.
     rings
@@ -286,6 +286,10 @@ class Release:
     def transform(self, frame: Any, *, unseen: Unseen = "error") -> Any:  # noqa: ANN401
         """Recode new rows by the cuts that this release was made with; only the owner can.
 
+        It is for new rows, such as those that a classifier is tested with. What it returns carries no guarantee: nobody
+        counted whether k of the new rows look alike, and sensitive values stay. Never hand out the rows that were
+        published a second time like this: whoever compares the two undoes suppression.
+
         Parameters
         ----------
         frame
@@ -351,12 +355,19 @@ class Release:
 
     def __repr__(self) -> str:
         rows = self.manifest["rows"]
-        promises = ", ".join(f"{g['kind']} = {g[g['kind']]}" for g in self.manifest["guarantees"] if g["kind"] != "lkc")
+        promises = ", ".join(_promise(guarantee) for guarantee in self.manifest["guarantees"])
         return f"Release({self.manifest['method']['name']}: {promises}; {rows['released']} of {rows['input']} rows)"
 
     def _repr_html_(self) -> str:
         head = self.labelled().head(10)
         return f"<p>{html.escape(repr(self))}</p>{head._repr_html_()}"
+
+
+def _promise(guarantee: Mapping[str, Any]) -> str:
+    kind = guarantee["kind"]
+    if kind == "lkc":
+        return f"LKC = ({guarantee['L']}, {guarantee['K']}, {guarantee['C']})"
+    return f"{kind} = {guarantee[kind]}"
 
 
 def _expand(cells: Codes, cell_of: npt.NDArray[np.int64]) -> Codes:

@@ -25,6 +25,8 @@ from incrowd.verify.verdict import Check, Verdict
 
 __all__ = ["Check", "Verdict", "check", "verify", "verify_table"]
 
+_WHAT_TO_GIVE = "give the folder that release.save wrote, or quasi=[...] (--quasi) for somebody else's table"
+
 
 def verify(
     release: Any,  # noqa: ANN401
@@ -59,16 +61,20 @@ def verify(
     if foreign:
         fact = f"{', '.join(foreign)} is for somebody else's table, and its quasi-identifiers are not named"
         hint = (
-            "name them with quasi=[...]; a release folder brings its own promises, so leave k, l, t and alpha (-k) out"
+            "name them with quasi=[...] (--quasi); "
+            "a release folder brings its own promises, so leave k, l, t and alpha (-k) out"
         )
         raise InputError(fact, hint)
     if not isinstance(release, str | Path):
         fact = "There is no release folder to verify"
-        raise InputError(fact, "give the folder that release.save wrote, or quasi=[...] for somebody else's table")
+        raise InputError(fact, _WHAT_TO_GIVE)
     folder = Path(release)
+    if not os.path.lexists(folder):
+        fact = f"{folder} does not exist"
+        raise InputError(fact, _WHAT_TO_GIVE)
     if not folder.is_dir() or not os.path.lexists(folder / "manifest.json"):
         fact = f"{folder} is not a release folder: there is no manifest.json in it"
-        raise InputError(fact, "give the folder that release.save wrote, or quasi=[...] for somebody else's table")
+        raise InputError(fact, _WHAT_TO_GIVE)
     numbers = _row_numbers(rows)
     if isinstance(original, str | Path):
         original = read_original(folder, original, query=query, progress=progress)

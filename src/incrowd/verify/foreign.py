@@ -80,7 +80,7 @@ def verify_table(
 def _check_columns(table: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> None:
     if quasi is None or isinstance(quasi, str) or not isinstance(quasi, Iterable) or not list(quasi):
         fact = f"quasi is {quasi!r}"
-        raise ParameterError(fact, "list the columns that somebody may know: quasi=['age', 'zip']")
+        raise ParameterError(fact, "list the columns that somebody may know: quasi=['age', 'zip'] (--quasi age,zip)")
     lost = [name for name in [*quasi, *([] if sensitive is None else [sensitive])] if name not in table.columns]
     if lost:
         fact = f"The table lacks the columns {', '.join(map(repr, lost))}"
@@ -116,7 +116,7 @@ def _check_promise(asked: dict[str, Any], sensitive: str | None, l_kind: str, c:
     needing = [name for name in given if name != "k"]
     if needing and sensitive is None:
         fact = f"{', '.join(needing)} was asked for without a sensitive column"
-        raise ParameterError(fact, "name it with sensitive=")
+        raise ParameterError(fact, "name it with sensitive= (--sensitive)")
 
 
 def _numbered(column: pl.Series) -> Array:

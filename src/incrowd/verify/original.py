@@ -93,7 +93,7 @@ def check_original(
         on_rings = check_rings(findings, claims, payload, behind.codes, rings, promises_only=promises_only)
     if promises_only and on_rings:
         return
-    _check_members(findings, claims, payload, behind, mapped=whole and rows is not None)
+    _check_members(findings, claims, payload, behind, mapped=whole and rows is not None, on_rings=on_rings)
     if not (promises_only and claims.homogeneous):
         check_linking(findings, claims, payload, behind.codes, values_judged=on_rings)
 
@@ -187,7 +187,9 @@ def _check_marginals(findings: Findings, claims: Claims, behind: Originals, *, c
     findings.judge("original marginals", problems, "every count is that of the originals")
 
 
-def _check_members(findings: Findings, claims: Claims, payload: Payload, behind: Originals, *, mapped: bool) -> None:
+def _check_members(
+    findings: Findings, claims: Claims, payload: Payload, behind: Originals, *, mapped: bool, on_rings: bool
+) -> None:
     """Every released row generalizes k originals, and every member that it counts exists among them."""
     cells, counts = payload.cells, payload.counts
     covers_own = mapped and all(check.ok for check in findings.checks if check.name == "covers")
@@ -204,17 +206,21 @@ def _check_members(findings: Findings, claims: Claims, payload: Payload, behind:
     counted = count_meeting(asked, items, np.ones(n_originals, np.int64), segment, n_values)
     found = cells.size.copy()
     found[at] = counted.sum(axis=1)
-    _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups)
+    k_judged = claims.homogeneous or on_rings
+    _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=k_judged)
     if counts is not None:
         wrong = np.asarray((counts > counted[cells.group]).any(axis=1))
         problems = wrong_rows(wrong, "count members that no covered original can be")
         findings.judge("members", problems, "every counted member is a covered original")
 
 
-def _judge_members(findings: Findings, claims: Claims, payload: Payload, found: Array, *, exact: bool) -> None:
+def _judge_members(
+    findings: Findings, claims: Claims, payload: Payload, found: Array, *, exact: bool, k_judged: bool
+) -> None:
+    """Judge how many originals fit each row: that is k, unless k was judged by groups or by rings."""
     smallest = int(found.min()) if len(found) else None
     findings.levels["originals_per_release_min"] = smallest
-    if not claims.homogeneous:
+    if not k_judged:
         findings.levels["k"] = smallest
     if claims.k is None:
         return
@@ -225,5 +231,5 @@ def _judge_members(findings: Findings, claims: Claims, payload: Payload, found: 
         n_rows = int(payload.cells.size[few].sum())
         problems.append(f"{n_rows} rows generalize fewer than k = {claims.k} originals, {row}")
     counted = "" if exact else " (a lower bound: identical rows that cover their own originals were not counted on)"
-    name = "originals per row" if claims.homogeneous else "k"
+    name = "originals per row" if k_judged else "k"
     findings.judge(name, problems, f"every row generalizes at least {smallest} originals{counted}")

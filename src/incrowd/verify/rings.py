@@ -62,6 +62,7 @@ def check_rings(
     """
     problems, laid = _read(rings, payload.frame.height)
     if laid is not None:
+        problems += wrong_rows(_astray(laid), "have an original that is not in the window of their cell")
         for q, own in zip(claims.quasi, codes, strict=True):
             lo, hi = (payload.frame[f"{q.name}{end}"].to_numpy()[laid.cell_row] for end in (".lo", ".hi"))
             least, most = _windows(laid, own[laid.original_row])
@@ -71,14 +72,14 @@ def check_rings(
     fine = f"every original fits {smallest} rows of its ring, and every row as many originals"
     if not findings.judge("rings", problems, fine) or laid is None:
         return False
-    if promises_only and claims.k is not None:
+    if claims.k is not None:
         few = laid.width < claims.k
         problems = (
             [f"{few.sum()} rows generalize fewer than k = {claims.k} originals of their ring"] if few.any() else []
         )
         findings.judge("k", problems, f"every row generalizes at least {smallest} originals, those of its window")
-        findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest
-        findings.levels["releases_per_original_min"] = smallest
+    findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest
+    findings.levels["releases_per_original_min"] = smallest
     _judge_values(findings, claims, payload, laid, promises_only=promises_only)
     return True
 
@@ -113,6 +114,14 @@ def _read(rings: pl.DataFrame, n_rows: int) -> tuple[list[str], _Rings | None]:
         return problems, None
     of_place = np.repeat(np.arange(len(size)), size)
     return [], _Rings(first[of_place], size[of_place], common[of_place], rows[0], rows[1])
+
+
+def _astray(laid: _Rings) -> Array:
+    """Tell which released rows have a person whom the window of their cell does not reach."""
+    place = np.arange(len(laid.start))
+    cell, original = np.empty_like(place), np.empty_like(place)
+    cell[laid.cell_row] = original[laid.original_row] = place
+    return np.asarray((original - cell) % laid.size[cell] >= laid.width[cell])
 
 
 def _windows(laid: _Rings, codes: Array) -> tuple[Array, Array]:

@@ -65,6 +65,11 @@ class Verdict:
         """One sentence per check that could not be made."""
         return [f"{check.name}: {check.detail}" for check in self.checks if check.ok is None]
 
+    @property
+    def unchecked(self) -> list[str]:
+        """Names of the promises (k, l, t, alpha, lkc) that could not be checked."""
+        return sorted(check.name for check in self.checks if check.ok is None and _PROMISES.fullmatch(check.name))
+
     def raise_for_violations(self) -> None:
         """Raise `VerificationError` unless the verdict is ok."""
         found = self.violations
@@ -75,11 +80,11 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         checks = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in self.checks]
-        return {"ok": self.ok, "checks": checks, "levels": dict(self.levels)}
+        return {"ok": self.ok, "unchecked": self.unchecked, "checks": checks, "levels": dict(self.levels)}
 
     def _headline(self) -> str:
         failed, open_ = len(self.violations), len(self.unknown)
-        unshown = sum(check.ok is None and _PROMISES.fullmatch(check.name) is not None for check in self.checks)
+        unshown = len(self.unchecked)
         head = "holds"
         if failed:
             head = f"BROKEN, {failed} of {len(self.checks)} checks failed"
