@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_rules as naive
-from incrowd.audit import rules as bounds
+from incrowd.audit import rule_bounds as bounds
 from incrowd.audit.rules import audit_rules
 from incrowd.errors import InputError, ParameterError, VerificationError
 from incrowd.mining.rules import anonymous_rules
@@ -116,6 +116,7 @@ def test_planted_breaches_are_found(few, others, k, random):
         assert found.ok is False
         assert (found.level, found.drop) == (few, (0,))
         assert found.breaches[0].certain
+        assert found.mends
         with pytest.raises(VerificationError, match="BROKEN"):
             found.raise_for_breaches()
 
@@ -128,6 +129,7 @@ def test_a_breach_between_many_rules_is_found_by_pairs():
     found = audit_rules(table, n=1000, public=public, k=10)
     assert found.ok is False
     assert found.drop == (13,)
+    assert not found.mends
     assert [(b.span, b.least, b.most) for b in found.breaches] == [("people with a; without b", 3, 3)]
     assert "three or more rules were not examined" in str(found)
     safe = audit_rules(found.repair(), n=1000, public=public, k=10)
@@ -271,7 +273,7 @@ def test_a_table_that_is_not_the_rules_own_is_not_called_safe():
     table = table_of(("a", "s", 0.5, 1.0))
     for other in ([["a", "s"]] * 9 + [[]], [["x"]] * 10):
         found = audit_rules(table, public=["a"], k=3, data=other)
-        assert (found.ok, found.level, found.breaches) == (None, None, ())
+        assert (found.ok, found.level, found.breaches, found.mends) == (None, None, (), False)
         assert found.notes
         with pytest.raises(VerificationError, match="cannot be told"):
             found.raise_for_breaches()

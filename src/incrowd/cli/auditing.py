@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,16 +32,13 @@ def run(
     as_json: bool,
 ) -> bool:
     """Audit a model file or a table of rules, print what was found, and return whether k holds."""
-    from incrowd import io
-
     if repair is not None and repair.exists():
         fact = f"{repair} exists already"
         raise ParameterError(fact, "choose another name, or remove it first")
     is_rules = model.suffix in _TABLES
     found: Audit | RuleAudit
     if is_rules:
-        audit_table = _rule_auditor(data, public, people, k, rounding)
-        found = audit_table(io.read(str(model)))
+        found = _audit_rules(model, data, public, people, k, rounding)
     else:
         found = _audit_model(screen, model, data, schema, k, class_public=class_public, trust=trust)
     if as_json:
@@ -50,9 +46,8 @@ def run(
     else:
         screen.say(str(found))
     if repair is not None and not found.ok:
-        mended = found.repair()
-        _write(mended, repair, is_rules=is_rules)
-        keeps = not is_rules or audit_table(mended).ok
+        _write(found.repair(), repair, is_rules=is_rules)
+        keeps = getattr(found, "mends", True)  # of rules it is not always known
         told = f"keeps k = {k}" if keeps else f"lacks what was found; it is not known whether it keeps k = {k}"
         screen.say(f"Wrote {repair}, which {told}.")
     return bool(found.ok)
@@ -77,9 +72,9 @@ def _audit_model(
         return audit(loaded, frame, roles, k, class_public=class_public)
 
 
-def _rule_auditor(
-    data: str | None, public: str | None, people: int | None, k: int, rounding: float
-) -> Callable[[Any], RuleAudit]:
+def _audit_rules(
+    model: Path, data: str | None, public: str | None, people: int | None, k: int, rounding: float
+) -> RuleAudit:
     from incrowd import io
     from incrowd.audit.rules import audit_rules
 
@@ -88,7 +83,7 @@ def _rule_auditor(
         raise ParameterError(fact, "incrowd audit rules.csv -k 30 --public cherries,candles --people 1000")
     items = [item.strip() for item in public.split(",") if item.strip()]
     baskets = None if data is None else io.read(data)
-    return lambda rules: audit_rules(rules, public=items, k=k, n=people, data=baskets, rounding=rounding, separator="|")
+    return audit_rules(io.read(str(model)), public=items, k=k, n=people, data=baskets, rounding=rounding, separator="|")
 
 
 def _write(mended: Any, path: Path, *, is_rules: bool) -> None:  # noqa: ANN401
