@@ -146,7 +146,8 @@ def draw(folder, errors, confidence):
     told = errors.filter(pl.col("exposed").is_not_null())
     plots.lines(figure.axes[1], told, "k", "exposed", labels=("k", "exposed people (%)"), log_x=True)
     plots.lines(figure.axes[2], confidence, "limit", "accuracy", labels=("confidence limit (%)", "test accuracy (%)"))
-    plots.save(figure, Path(folder) / "friedman.svg")
+    for kind in ("svg", "png"):
+        plots.save(figure, Path(folder) / f"friedman.{kind}")
 
 
 def main(arguments):
@@ -158,4 +159,4 @@ def main(arguments):
     results = {name: parts[name]() for name in options.part or parts}
     if options.plot:
         draw(options.plot, results["figure_6"], results["figure_8"])
-        print(f"\ndrawn: {Path(options.plot) / 'friedman.svg'}")
+        print(f"\ndrawn: {Path(options.plot) / 'friedman.svg'}, and as PNG")
