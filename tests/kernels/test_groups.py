@@ -100,7 +100,7 @@ assert count_by_group(labels, values, n, 5).tolist() == naive.count_by_group(lab
 """
 
 
-@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", pytest.param("NUMBA_BOUNDSCHECK", marks=pytest.mark.slow)])
 def test_kernels_interpreted_and_with_checked_bounds(switch, tmp_path):
     # The on-disk cache does not tell checked code from unchecked: each needs its own.
     here = str(Path(naive.__file__).parent)
