@@ -56,7 +56,7 @@ import incrowd as ic
 from benchmarks.measure import QUASI, resampled
 from incrowd.datasets import adult_schema
 schema, method = adult_schema(), ic.Mondrian(k=50)
-method.publish(resampled(1000), schema)
+method.publish(resampled(20_000), schema)  # loads the compiled loops
 frame = resampled(1_000_000).select([*QUASI, "income"])
 """
     size = resampled(1_000_000).select([*QUASI, "income"]).estimated_size()
