@@ -108,8 +108,8 @@ def line(name, accuracy, paper=None, seconds=None):
 class Judge:
     """Trains J48 on a frame and says how many test rows it gets right."""
 
-    def __init__(self, folder, header, test):
-        self.folder, self.header = folder, header
+    def __init__(self, folder, header, test, options=OPTIONS):
+        self.folder, self.header, self.options = folder, header, options
         self.test = self.load(test)
 
     def accuracy(self, frame):
@@ -117,7 +117,7 @@ class Judge:
 
         data = self.load(frame)
         start = time.perf_counter()
-        tree = Classifier(classname="weka.classifiers.trees.J48", options=OPTIONS)
+        tree = Classifier(classname="weka.classifiers.trees.J48", options=self.options)
         tree.build_classifier(data)
         evaluation = Evaluation(data)
         evaluation.test_model(tree, self.test)
