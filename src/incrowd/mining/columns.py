@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from incrowd import io
 from incrowd.errors import ParameterError
@@ -84,3 +86,15 @@ def encode(columns: Sequence[pl.Series], hierarchies: Sequence[Hierarchy]) -> Co
         if hierarchy.ordered and unknown.any():
             codes[unknown, m] = nearest_leaves(hierarchy, values)[0][unknown]
     return codes
+
+
+def checked_classes(columns: Sequence[pl.Series], y: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401
+    """Return the classes after scikit-learn's checks."""
+    if y is None:
+        fact = f"{name} requires y to be passed, but the target y is None"
+        raise ValueError(fact)
+    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    check_consistent_length(columns[0], y)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    return np.asarray(y)

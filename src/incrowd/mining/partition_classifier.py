@@ -39,11 +39,10 @@ import polars as pl
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from incrowd.errors import ParameterError
-from incrowd.mining.columns import Column, columns_of, numbers_of
+from incrowd.mining.columns import Column, checked_classes, columns_of, numbers_of
 from incrowd.mining.feature_codes import coder_of
 from incrowd.mining.feature_search import partition_of
 
@@ -233,15 +232,3 @@ def inducer_of(inducer: Any, random_state: int | None) -> Any:  # noqa: ANN401
     if "random_state" in inducer.get_params() and inducer.get_params()["random_state"] is None:
         inducer.set_params(random_state=random_state)
     return inducer
-
-
-def checked_classes(columns: Sequence[pl.Series], y: Any, name: str) -> npt.NDArray[Any]:  # noqa: ANN401
-    """Return the classes after scikit-learn's checks."""
-    if y is None:
-        fact = f"{name} requires y to be passed, but the target y is None"
-        raise ValueError(fact)
-    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
-    check_consistent_length(columns[0], y)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    return np.asarray(y)

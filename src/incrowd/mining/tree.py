@@ -49,15 +49,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from incrowd import io, plots
 from incrowd.domains import limits_of
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Spec
 from incrowd.kernels.jit import interpreted
-from incrowd.mining.columns import Column, build, columns_of, encode, numbers_of
+from incrowd.mining.columns import Column, build, checked_classes, columns_of, encode, numbers_of
 from incrowd.mining.induction import Gain, Induction, Training, boxes_of, places_of
 from incrowd.mining.spans import Spans
 from incrowd.mining.tree_views import View
@@ -152,7 +151,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """
         privacy = self._privacy()
         columns = columns_of(self, X, reset=True)
-        y = self._checked_classes(columns, y)
+        y = checked_classes(columns, y, type(self).__name__)
         self.classes_, classes = np.unique(y, return_inverse=True)
         self.public_ = self._public_columns([column.name for column in columns])
         self.hierarchies_, codes = build(columns, self.hierarchies, pl.Series(classes))
@@ -282,16 +281,6 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             fact = "class_public is true, and l and max_confidence limit what is told about the class"
             raise ParameterError(fact, "a class that everybody knows needs no diversity: ask for k only")
         return Privacy.of(self.k, l=1 if self.l is None else self.l, l_kind="entropy", alpha=self.max_confidence)
-
-    def _checked_classes(self, columns: list[pl.Series], y: Any) -> npt.NDArray[Any]:  # noqa: ANN401
-        if y is None:
-            fact = "KAnonymousTreeClassifier requires y to be passed, but the target y is None"
-            raise ValueError(fact)
-        y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
-        check_consistent_length(columns[0], y)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        return np.asarray(y)
 
     def _public_columns(self, names: list[str]) -> npt.NDArray[np.bool_]:
         public = np.zeros(len(names), np.bool_)

@@ -34,7 +34,7 @@ import polars as pl
 from sklearn.tree import BaseDecisionTree
 
 from incrowd.errors import ParameterError
-from incrowd.mining.columns import columns_of
+from incrowd.mining.columns import checked_classes, columns_of
 from incrowd.mining.feature_codes import coder_of
 from incrowd.mining.feature_search import Partition, partition_of
 from incrowd.mining.levels import Levels
@@ -43,7 +43,6 @@ from incrowd.mining.partition_classifier import (
     Int64,
     PartitionClassifier,
     PartModel,
-    checked_classes,
     combined,
     inducer_of,
     log_shares,
