@@ -95,4 +95,4 @@ def test_nothing_is_loaded_or_kept_before_something_is_drawn():
         "import sys, incrowd as ic; ic.plot_levels; from incrowd import plots; assert 'matplotlib' not in sys.modules; "
         "plots.figure(); assert 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

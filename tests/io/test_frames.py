@@ -250,4 +250,4 @@ def test_kind_of_imports_nothing():
         "io.kind_of(frame); io.to_polars(frame);"
         "assert not {'pandas', 'pyarrow', 'sqlalchemy', 'fastexcel'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -300,7 +300,6 @@ def test_the_equivalent_table_is_verified_and_only_of_these_rows():
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_show_every_leaf(theme):
-    pytest.importorskip("matplotlib")
     frame, label = numbers(60)
     tree = Classifier(k=8, public=["number"]).fit(frame, label)
     written = [text.get_text() for text in tree.plot(theme=theme).axes[0].texts]

@@ -95,7 +95,7 @@ def _audit_trees(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # n
     rows = inputs.values.astype(np.float32)
     every = np.arange(inputs.values.shape[1])
     columns = getattr(proper, "estimators_features_", [every] * len(fitted))
-    views: list[trees.TreeView] = [
+    views: list[trees.PrunableTree] = [
         trees.SklearnTree(member.tree_, inputs, rows, np.asarray(seen))
         for member, seen in zip(fitted, columns, strict=True)
     ]

@@ -15,6 +15,7 @@ added to the result.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -42,6 +43,10 @@ class TreeView(Protocol):
 
     def leaves(self, people: Int64) -> Int64 | None:
         """Return the leaf of each person if all tests of the tree are public."""
+
+
+class PrunableTree(TreeView, Protocol):
+    """A tree that can be mended by taking splits away."""
 
     def worth(self, node: int) -> float:
         """Return how much the split helps prediction."""
@@ -129,14 +134,6 @@ class RankTree:
         del people
         return None
 
-    def worth(self, node: int) -> float:
-        """Not asked: such a tree is mended by inducing it again."""
-        raise NotImplementedError(node)
-
-    def name(self, node: int) -> str:
-        """Return the attribute."""
-        return self.inputs.sources[int(self.tree.nodes[node, 0])]
-
 
 class Partition:
     """People by span, refined test by test."""
@@ -185,14 +182,14 @@ class Partition:
         return span_of, self.multiple[used]
 
 
-def find_spans(trees: list[TreeView], inputs: Inputs) -> tuple[Int64, npt.NDArray[np.bool_]]:
+def find_spans(trees: Sequence[TreeView], inputs: Inputs) -> tuple[Int64, npt.NDArray[np.bool_]]:
     """Send everybody down every tree; return the number of each person's span, and which spans have several classes."""
     alike, person_of = inputs.known_alike()
     span_of, multiple = _find_spans(trees, inputs, alike)
     return span_of[person_of], multiple
 
 
-def _find_spans(trees: list[TreeView], inputs: Inputs, everybody: Int64) -> tuple[Int64, npt.NDArray[np.bool_]]:
+def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> tuple[Int64, npt.NDArray[np.bool_]]:
     """Send one of each kind of people down every tree."""
     partition = Partition(inputs, everybody)
     for tree in trees:
@@ -217,7 +214,7 @@ def _find_spans(trees: list[TreeView], inputs: Inputs, everybody: Int64) -> tupl
     return partition.numbered(everybody)
 
 
-def grow_back(trees: list[TreeView], inputs: Inputs, k: int) -> tuple[list[set[int]], list[str]]:
+def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, k: int) -> tuple[list[set[int]], list[str]]:
     """Return the nodes of each tree whose splits can stay, and in words the subtrees that have to go."""
     partition = Partition(inputs, np.arange(inputs.n_people))
     if partition.multiple.any() and inputs.n_people < k:
