@@ -1,0 +1,1 @@
+"""How much a release costs a classifier: protocols, classifiers, statistics."""
