@@ -1,0 +1,224 @@
+"""Run many cells of an experiment: in parallel, and again from where it stopped.
+
+A *cell* is a dict of JSON values that says everything about one computation, and its result is one too. Every finished
+cell is one JSON line, appended to the store at once, under a hash of the function's name, the cell and the version of
+incrowd: a run that was killed goes on with what is left. A cell that failed is recorded with the reason and tried again
+next time. The store holds what cells and results hold; data belong in neither (name them, and add a `fingerprint`). Of
+an error that is not incrowd's own only its kind and place are kept, because its message might quote a value.
+
+Workers are fresh processes (a JVM does not survive a fork), and they are niced. As always with those, a script that
+calls this needs ``if __name__ == "__main__":``.
+
+>>> run_cells(len, [{"a": 1}])[0]["failed"]
+'A cell returned int; results are dicts of JSON values'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incrowd.errors import IncrowdError, ParameterError
+from incrowd.version import __version__
+
+Cell = dict[str, Any]
+Function = Callable[[Cell], Mapping[str, Any]]
+Progress = Callable[[str, int, int], None]
+
+_NICENESS = 10
+_FILE = "cells.jsonl"
+_DIED = "The worker process died: too little memory, or a crash in native code"
+
+
+def run_cells(
+    function: Function,
+    cells: Sequence[Cell],
+    store: str | Path | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[Cell]:
+    """Return the result of each cell, in their order; equal cells are computed once.
+
+    Parameters
+    ----------
+    function
+        Takes a cell, returns a dict of JSON values. With more than one job it must be importable: a module's own.
+    cells
+        What to compute.
+    store
+        File of finished cells, or a folder for it; without one, nothing is kept.
+    jobs
+        Number of processes; with 1 everything happens in this one.
+    progress
+        Called with ("cells", done, total) after each cell; what it raises ends the run, and what is finished is kept.
+
+    Returns
+    -------
+    list of dict
+        A failed cell is ``{"failed": reason}``, with a ``"traceback"`` if it failed in this run (never in the store).
+        Numbers that are not finite come back as ``None``.
+    """
+    if jobs < 1:
+        fact = f"jobs is {jobs}"
+        raise ParameterError(fact, "use 1 or more")
+    report = progress or (lambda _stage, _done, _total: None)
+    keys = [key_of(function, cell) for cell in cells]
+    wanted = dict(zip(keys, cells, strict=True))
+    file = None if store is None else store_file(store)
+    found = {} if file is None else {key: line["result"] for key, line in finished(file).items() if key in wanted}
+    todo = {key: cell for key, cell in wanted.items() if key not in found}
+    report("cells", len(found), len(wanted))
+    for key, outcome in _outcomes(function, todo, min(jobs, len(todo))):
+        found[key] = outcome.get("result", {name: outcome[name] for name in ("failed", "traceback") if name in outcome})
+        if file is not None:
+            kept = {name: value for name, value in outcome.items() if name != "traceback"}
+            _append(file, {"key": key, "cell": todo[key], **kept})
+        report("cells", len(found), len(wanted))
+    return [found[key] for key in keys]
+
+
+def key_of(function: Function, cell: Cell) -> str:
+    """Return the hash under which a cell's result is kept."""
+    try:
+        asked = json.dumps(cell, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError):
+        fact = "A cell has a value that is not JSON"
+        raise ParameterError(fact, "use text, whole and finite numbers, booleans, None, lists and dicts") from None
+    name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    return hashlib.sha256(f"{__version__}\n{name}\n{asked}".encode()).hexdigest()[:32]
+
+
+def fingerprint(frame: pl.DataFrame) -> str:
+    """Return a hash of a table's names, types, order and values, for cells that are about it."""
+    digest = hashlib.sha256(repr(list(frame.schema.items())).encode())
+    digest.update(frame.write_csv(quote_style="non_numeric").encode())
+    return digest.hexdigest()[:16]
+
+
+def store_file(store: str | Path) -> Path:
+    """Return the file of a store: itself if its name has an ending, else one in that folder."""
+    path = Path(store)
+    return path / _FILE if path.is_dir() or not path.suffix else path
+
+
+def finished(store: str | Path) -> dict[str, Cell]:
+    """Return the lines of finished cells by key; a line that a crash cut short does not count."""
+    file = store_file(store)
+    if not file.exists():
+        return {}
+    lines: dict[str, Cell] = {}
+    for text in file.read_text(encoding="utf-8").splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(line, dict) and "result" in line:
+            lines[str(line.get("key"))] = line
+    return lines
+
+
+def _append(file: Path, line: Cell) -> None:
+    """Add a line in one write, so that another run of the same store cannot come in between."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+    with file.open("a+b") as out:
+        if out.tell() > 0:
+            out.seek(-1, os.SEEK_END)
+            text = text if out.read(1) == b"\n" else f"\n{text}"  # the last run was cut short inside a line
+        out.write(f"{text}\n".encode())
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _outcomes(function: Function, todo: dict[str, Cell], jobs: int) -> Iterator[tuple[str, Cell]]:
+    if jobs <= 1:
+        for key, cell in todo.items():
+            yield key, _compute(function, cell)
+        return
+    left = dict(todo)
+    for key, outcome in _parallel(function, todo, jobs):
+        del left[key]
+        yield key, outcome
+    for key, cell in left.items():  # a worker died, and nobody knows of which: one by one, so that only that one fails
+        alone = dict(_parallel(function, {key: cell}, 1))
+        yield key, alone.get(key, {"failed": _DIED, "seconds": None})
+
+
+def _parallel(function: Function, todo: dict[str, Cell], jobs: int) -> Iterator[tuple[str, Cell]]:
+    """Yield what workers computed, in the order of completion; ends early when one of them dies."""
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_be_nice)
+    try:
+        with _few_threads(jobs):
+            waiting: dict[Future[Cell], str] = {
+                pool.submit(_compute, function, cell): key for key, cell in todo.items()
+            }
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                key = waiting.pop(future)
+                if not isinstance(future.exception(), BrokenProcessPool):
+                    yield key, future.result()
+    finally:
+        pool.shutdown(wait=not waiting, cancel_futures=True)
+
+
+def _be_nice() -> None:
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+
+
+@contextmanager
+def _few_threads(jobs: int) -> Iterator[None]:
+    """Let workers that start now share the processors instead of each taking all of them."""
+    share = str(max(1, (os.cpu_count() or 1) // jobs))
+    names = [
+        name for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS") if name not in os.environ
+    ]
+    os.environ.update(dict.fromkeys(names, share))
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
+
+
+def _compute(function: Function, cell: Cell) -> Cell:
+    """Compute one cell; whatever goes wrong is an outcome too."""
+    start = time.perf_counter()
+    try:
+        result: object = function(cell)
+        if not isinstance(result, Mapping):
+            fact = f"A cell returned {type(result).__name__}; results are dicts of JSON values"
+            raise ParameterError(fact)  # noqa: TRY301
+        outcome: Cell = {"result": json.loads(json.dumps(_finite(result), allow_nan=False))}
+    except Exception as error:  # a cell that fails is recorded, the others go on
+        outcome = {"failed": _reason(error), "traceback": traceback.format_exc()}
+    return outcome | {"seconds": round(time.perf_counter() - start, 3)}
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, IncrowdError):
+        return error.fact
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
