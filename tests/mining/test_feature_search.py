@@ -147,7 +147,7 @@ def test_partitions_of_fitness_0_have_no_children():
 def test_the_fitter_are_likelier_parents():
     search = FeatureSearch(N, lambda parts: 1.0 + sum(map(len, parts)), generations=0, population=20)
     search.run()
-    chosen = [search._select(np.random.default_rng(seed)) for seed in range(300)]
+    chosen = [search._parents(np.random.default_rng(seed)) for seed in range(300)]
     times = [sum(parts in parents for parents in chosen) for parts in search.members]
     assert all(len(parents) == len(set(parents)) == 10 for parents in chosen)
     third = len(times) // 3

@@ -34,7 +34,9 @@ problems, Pattern Recognition 2008.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -44,6 +46,7 @@ Partition = tuple[tuple[int, ...], ...]
 """Disjoint parts, each sorted, in order of their first features."""
 Fitness = Callable[[Partition], float]
 Progress = Callable[[str, int, int], None]
+Score = TypeVar("Score")
 
 EMPTY: Partition = ()
 _CROSSOVER, _MUTATION = 0.6, 0.3
@@ -96,7 +99,128 @@ def mutate(parts: Partition, feature: int, n_features: int, rng: np.random.Gener
     return passed(parts, feature, targets[rng.integers(len(targets))])
 
 
-class FeatureSearch:
+class PartitionSearch(ABC, Generic[Score]):
+    """What genetic searches for partitions share: how they begin, breed, stop and go on.
+
+    Parameters
+    ----------
+    n_features
+        Features are numbered from 0.
+    generations, population
+        How long to search, and how many partitions a generation has.
+    crossover, mutation
+        Probabilities per pair of parents and per child.
+    seed
+        Same seed, same search.
+
+    Attributes
+    ----------
+    scores
+        What every partition that was evaluated is worth, in the order in which they were found.
+    n_done
+        Generations so far.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        generations: int = 100,
+        population: int = 50,
+        crossover: float = _CROSSOVER,
+        mutation: float = _MUTATION,
+        seed: int = 0,
+    ) -> None:
+        least = {"n_features": 0, "generations": 0, "population": 2, "seed": 0}
+        for name, value in zip(least, (n_features, generations, population, seed), strict=True):
+            require_whole(name, value, least[name])
+        for name, chance in (("crossover", crossover), ("mutation", mutation)):
+            if not 0 <= chance <= 1:
+                fact = f"{name} is {chance!r}"
+                raise ParameterError(fact, "use a probability from 0 to 1")
+        self.n_features = n_features
+        self.generations, self.population = generations, population
+        self.crossover, self.mutation, self.seed = crossover, mutation, seed
+        self.scores: dict[Partition, Score] = {}
+        self.n_done = 0
+        self._began = False
+
+    @abstractmethod
+    def _score(self, parts: Partition) -> Score:
+        """Return what a partition is worth (EvaluatePartitioning)."""
+
+    @abstractmethod
+    def _parents(self, rng: np.random.Generator) -> list[Partition]:
+        """Return who may have children (PerformSelection)."""
+
+    @abstractmethod
+    def _update(self, new: Sequence[Partition]) -> None:
+        """Take in a generation that was evaluated (UpdatePopulation)."""
+
+    def _search(self, progress: Progress | None, stop: Callable[[], bool] | None) -> None:
+        """Search to the last generation (Alg. 1, lines 1-8), or until told to stop."""
+        report = progress or (lambda _stage, _done, _total: None)
+        while self.n_done < self.generations or not self._began:
+            report("generations", self.n_done, self.generations)
+            rng = np.random.default_rng([self.seed, self.n_done + self._began])
+            new = self._create_generation(rng) if self._began else self._first_population(rng)
+            if not self._evaluate(new, stop):
+                break
+            self._update(new)
+            self.n_done += self._began
+            self._began = True
+        else:
+            report("generations", self.n_done, self.generations)
+
+    def _first_population(self, rng: np.random.Generator) -> list[Partition]:
+        singles: list[Partition] = [((int(feature),),) for feature in rng.permutation(self.n_features)]
+        first = [EMPTY, *singles][: self.population]
+        for _ in range(self.population - len(first)):
+            n_sets = int(rng.integers(1, max(self.n_features, 1) + 1))
+            set_of = rng.integers(n_sets + 1, size=self.n_features)  # the last one is filtered out
+            first.append(partition_of(np.flatnonzero(set_of == number).tolist() for number in range(n_sets)))
+        return first
+
+    def _create_generation(self, rng: np.random.Generator) -> list[Partition]:
+        """CreateNewGeneration (line 4)."""
+        parents = self._parents(rng)
+        children: list[Partition] = []
+        while len(children) < self.population:
+            one, other = (parents[i] for i in rng.choice(len(parents), 2, replace=len(parents) < 2))
+            for child in self._cross(one, other, rng):
+                feature = int(rng.integers(self.n_features)) if self.n_features else 0
+                mutates = rng.random() < self.mutation and self.n_features > 0
+                children.append(mutate(child, feature, self.n_features, rng) if mutates else child)
+        return children[: self.population]
+
+    def _drawn(self, ranked: Sequence[Partition], rng: np.random.Generator) -> list[Partition]:
+        """Draw half a population, or all there are, from the best first; the chance falls linearly with the rank."""
+        n_parents = min(len(ranked), max(2, self.population // 2))
+        weights = np.arange(len(ranked), 0, -1)
+        return [ranked[i] for i in rng.choice(len(ranked), n_parents, replace=False, p=weights / weights.sum())]
+
+    def _cross(self, one: Partition, other: Partition, rng: np.random.Generator) -> tuple[Partition, Partition]:
+        if rng.random() >= self.crossover:
+            return one, other
+        kept, kept_of_other = (self._ancestor(parent, rng) for parent in (one, other))
+        return child_of(kept, one, other), child_of(kept_of_other, other, one)
+
+    def _ancestor(self, parts: Partition, rng: np.random.Generator) -> tuple[int, ...]:
+        sets = [*parts, filtered_out(parts, self.n_features)]
+        sets = [each for each in sets if each] or [()]
+        return sets[rng.integers(len(sets))]
+
+    def _evaluate(self, new: Iterable[Partition], stop: Callable[[], bool] | None) -> bool:
+        """Evaluate what is new (lines 5 and 6); tell whether all of it was."""
+        for parts in new:
+            if parts not in self.scores:
+                if stop is not None and stop():
+                    return False
+                self.scores[parts] = self._score(parts)
+        return True
+
+
+class FeatureSearch(PartitionSearch[float]):
     """A search that can be stopped, asked for the best so far, and continued.
 
     Parameters
@@ -105,12 +229,8 @@ class FeatureSearch:
         Features are numbered from 0.
     fitness
         What is to be large; 0 or less bars a partition from having children.
-    generations, population
-        How long to search, and how many partitions to keep.
-    crossover, mutation
-        Probabilities per pair of parents and per child.
-    seed
-        Same seed, same search.
+    generations, population, crossover, mutation, seed
+        See `PartitionSearch`; as many partitions are kept as a generation has.
 
     Attributes
     ----------
@@ -133,25 +253,19 @@ class FeatureSearch:
         mutation: float = _MUTATION,
         seed: int = 0,
     ) -> None:
-        least = {"n_features": 0, "generations": 0, "population": 2, "seed": 0}
-        for name, value in zip(least, (n_features, generations, population, seed), strict=True):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least[name]:
-                fact = f"{name} is {value!r}"
-                raise ParameterError(fact, f"use a whole number from {least[name]}")
-        for name, chance in (("crossover", crossover), ("mutation", mutation)):
-            if not 0 <= chance <= 1:
-                fact = f"{name} is {chance!r}"
-                raise ParameterError(fact, "use a probability from 0 to 1")
-        self.n_features, self.fitness = n_features, fitness
-        self.generations, self.population = generations, population
-        self.crossover, self.mutation, self.seed = crossover, mutation, seed
-        self.scores: dict[Partition, float] = {}
+        super().__init__(
+            n_features,
+            generations=generations,
+            population=population,
+            crossover=crossover,
+            mutation=mutation,
+            seed=seed,
+        )
+        self.fitness = fitness
         self.members: list[Partition] = []
-        self.n_done = 0
-        self._began = False
 
     def run(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> Partition:
-        """Search to the last generation (Alg. 1, lines 1-8), and return the fittest partition.
+        """Search to the last generation, and return the fittest partition.
 
         Parameters
         ----------
@@ -161,18 +275,7 @@ class FeatureSearch:
             Asked before every evaluation; when it says yes the search ends with the best so far. So does Ctrl-C, after
             which `best` answers. Calling `run` again goes on.
         """
-        report = progress or (lambda _stage, _done, _total: None)
-        while self.n_done < self.generations or not self._began:
-            report("generations", self.n_done, self.generations)
-            rng = np.random.default_rng([self.seed, self.n_done + self._began])
-            new = self._create_generation(rng) if self._began else self._first_population(rng)
-            if not self._evaluate(new, stop):
-                break
-            self._update_population(new)
-            self.n_done += self._began
-            self._began = True
-        else:
-            report("generations", self.n_done, self.generations)
+        self._search(progress, stop)
         return self.best()
 
     def best(self, allowed: Callable[[Partition], bool] | None = None) -> Partition:
@@ -187,59 +290,25 @@ class FeatureSearch:
     def _ranked(self, some: Iterable[Partition]) -> list[Partition]:
         return sorted(some, key=lambda parts: -self.scores[parts])  # stable: `scores` is in order of finding
 
-    def _first_population(self, rng: np.random.Generator) -> list[Partition]:
-        singles: list[Partition] = [((int(feature),),) for feature in rng.permutation(self.n_features)]
-        first = [EMPTY, *singles][: self.population]
-        for _ in range(self.population - len(first)):
-            n_sets = int(rng.integers(1, max(self.n_features, 1) + 1))
-            set_of = rng.integers(n_sets + 1, size=self.n_features)  # the last one is filtered out
-            first.append(partition_of(np.flatnonzero(set_of == number).tolist() for number in range(n_sets)))
-        return first
+    def _score(self, parts: Partition) -> float:
+        score = float(self.fitness(parts))
+        if math.isnan(score):
+            fact = "the fitness of a partition is not a number"
+            raise ParameterError(fact, "return 0 for a partition that must not be used")
+        return score
 
-    def _create_generation(self, rng: np.random.Generator) -> list[Partition]:
-        """PerformSelection and CreateNewGeneration (lines 3 and 4)."""
-        parents = self._select(rng)
-        children: list[Partition] = []
-        while len(children) < self.population:
-            one, other = (parents[i] for i in rng.choice(len(parents), 2, replace=len(parents) < 2))
-            for child in self._cross(one, other, rng):
-                feature = int(rng.integers(self.n_features)) if self.n_features else 0
-                mutates = rng.random() < self.mutation and self.n_features > 0
-                children.append(mutate(child, feature, self.n_features, rng) if mutates else child)
-        return children[: self.population]
+    def _parents(self, rng: np.random.Generator) -> list[Partition]:
+        return self._drawn([parts for parts in self.members if self.scores[parts] > 0] or [EMPTY], rng)
 
-    def _select(self, rng: np.random.Generator) -> list[Partition]:
-        fit = [parts for parts in self.members if self.scores[parts] > 0] or [EMPTY]
-        n_parents = min(len(fit), max(2, self.population // 2))
-        weights = np.arange(len(fit), 0, -1)
-        return [fit[i] for i in rng.choice(len(fit), n_parents, replace=False, p=weights / weights.sum())]
-
-    def _cross(self, one: Partition, other: Partition, rng: np.random.Generator) -> tuple[Partition, Partition]:
-        if rng.random() >= self.crossover:
-            return one, other
-        kept, kept_of_other = (self._ancestor(parent, rng) for parent in (one, other))
-        return child_of(kept, one, other), child_of(kept_of_other, other, one)
-
-    def _ancestor(self, parts: Partition, rng: np.random.Generator) -> tuple[int, ...]:
-        sets = [*parts, filtered_out(parts, self.n_features)]
-        sets = [each for each in sets if each] or [()]
-        return sets[rng.integers(len(sets))]
-
-    def _evaluate(self, new: Iterable[Partition], stop: Callable[[], bool] | None) -> bool:
-        """Evaluate what is new (lines 5 and 6); tell whether all of it was."""
-        for parts in new:
-            if parts not in self.scores:
-                if stop is not None and stop():
-                    return False
-                score = float(self.fitness(parts))
-                if math.isnan(score):
-                    fact = "the fitness of a partition is not a number"
-                    raise ParameterError(fact, "return 0 for a partition that must not be used")
-                self.scores[parts] = score
-        return True
-
-    def _update_population(self, new: Iterable[Partition]) -> None:
+    def _update(self, new: Sequence[Partition]) -> None:
         """Keep the best of old and new (line 7), and always the empty partition."""
         both = {*self.members, *new, EMPTY}
         kept = self._ranked(parts for parts in self.scores if parts in both)[: self.population]
         self.members = kept if EMPTY in kept else [*kept[:-1], EMPTY]
+
+
+def require_whole(name: str, value: object, least: int) -> None:
+    """Refuse a parameter that is not a whole number from a least one."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        fact = f"{name} is {value!r}"
+        raise ParameterError(fact, f"use a whole number from {least}")
