@@ -1,0 +1,104 @@
+"""The papers' roles: which columns of a table are quasi-identifiers, and how they may be generalized.
+
+``nsvdist``: Last et al. 2014, Table 3 and section 5.2: a 5-ary tree over the sorted values of each quasi-identifier,
+except in Adult. The paper names the sequence names of Ecoli and Yeast among the quasi-identifiers, and so do we.
+For the names in Adult it takes the taxonomies of Mohammed et al.; those of the same group's papers are read from
+``hierarchies/adult_tds`` in the folder INCROWD_DATA, and without it the trees of `incrowd.datasets.adult_schema` stand
+in for them. Adult's numbers get 5-ary trees.
+
+``dmpd``: Matatov, Rokach, Maimon 2010: any attribute may be a quasi-identifier, a name is shown or suppressed (in Adult
+the taxonomies above serve), a number becomes a range. The paper takes the first 5, 7 or 9 attributes by a ranking;
+give them as `quasi`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import polars as pl
+
+from incrowd.datasets.adult import adult_schema
+from incrowd.datasets.catalogue import DATASETS, Dataset, dataset
+from incrowd.datasets.sources import folder, load
+from incrowd.errors import ParameterError
+from incrowd.hierarchy import Intervals, Spec, Taxonomy, balanced
+from incrowd.schema import Schema
+
+Paper = Literal["nsvdist", "dmpd"]
+
+NSVDIST: dict[str, tuple[str, ...]] = {
+    "abalone": ("sex", "diameter", "height", "viscera_weight", "shell_weight"),
+    "adult": DATASETS["adult"].columns[:-1],
+    "breast_cancer": (
+        "clump_thickness",
+        "cell_size_uniformity",
+        "cell_shape_uniformity",
+        "bare_nuclei",
+        "bland_chromatin",
+        "normal_nucleoli",
+    ),
+    "cmc": ("wife_age", "wife_education", "num_children"),
+    "ecoli": ("sequence_name", "mcg", "gvh", "lip", "alm1", "alm2"),
+    "mammographic": ("bi_rads", "age", "shape", "margin", "density"),
+    "page_blocks": ("height", "eccen", "p_black", "p_and", "mean_tr", "wb_trans"),
+    "yeast": ("sequence_name", "alm", "erl", "pox"),
+}
+"""Last et al. 2014, Table 3: the quasi-identifiers of each of its eight tables."""
+
+
+def schema(name: str, paper: Paper = "nsvdist", *, quasi: Sequence[str] | None = None) -> Schema:
+    """Return a paper's schema of a table.
+
+    Parameters
+    ----------
+    name
+        One of `incrowd.datasets.DATASETS`; for ``nsvdist`` one of its eight tables.
+    paper
+        ``"nsvdist"`` or ``"dmpd"``.
+    quasi
+        Other quasi-identifiers than the paper's.
+
+    Returns
+    -------
+    Schema
+        The class is the sensitive column, rows with a missing value are dropped, and so are the columns without a role.
+
+    Examples
+    --------
+    >>> from incrowd import datasets
+    >>> datasets.schema("cmc").quasi
+    ['wife_age', 'wife_education', 'num_children']
+    """
+    table = dataset("adult" if name == "adult_test" else name)
+    if paper not in get_args(Paper):
+        fact = f"paper is {paper!r}"
+        raise ParameterError(fact, f"use one of {', '.join(get_args(Paper))}")
+    if paper == "nsvdist":
+        if table.name not in NSVDIST:
+            fact = f"The NSVDist paper does not use the table {name!r}"
+            raise ParameterError(fact, f"use one of {', '.join(NSVDIST)}")
+        specs = dict.fromkeys(quasi or NSVDIST[table.name], balanced(5))
+        hierarchies: dict[str, Spec | None] = {**specs}
+    else:
+        hierarchies = _ranges(table, quasi or table.columns[:-1])
+    if table.name == "adult":
+        hierarchies |= {name: tree for name, tree in adult_trees().items() if name in hierarchies}
+    return Schema(quasi=hierarchies, sensitive=table.target, missing="drop", missing_tokens=["?"], rest="drop")
+
+
+def adult_trees() -> dict[str, Spec | None]:
+    """Return the taxonomies of Adult's names: those of the data folder, or our own."""
+    own = adult_schema().attributes
+    trees: dict[str, Spec | None] = {name: own[name].hierarchy for name in own if name not in ("age", "income")}
+    trees["relationship"] = None
+    where = folder()
+    for path in [] if where is None else sorted((where / "hierarchies" / "adult_tds").glob("*.csv")):
+        trees[path.stem] = Taxonomy.read_csv(path)
+    return trees
+
+
+def _ranges(table: Dataset, quasi: Sequence[str]) -> dict[str, Spec | None]:
+    """Return ranges for numbers, and for names the value or nothing."""
+    frame: pl.DataFrame = load(table.name)
+    return {name: Intervals() if frame[name].dtype.is_numeric() else None for name in quasi}
