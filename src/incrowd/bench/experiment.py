@@ -1,0 +1,189 @@
+"""What an experiment is: cells to compute, a function that computes one, and a report that puts ours beside theirs.
+
+An experiment is data. `cells` says what to compute, as dicts of JSON values; `run` computes one of them (a module's
+own function, since other processes import it); `report` turns all cells and their results into tables, notes, verdicts
+and a figure. `run_experiment` joins the three by way of `incrowd.evaluate.runner`, so that a run that was stopped goes
+on where it was.
+
+To add one: a file in this room with an `Experiment` in its tuple ``EXPERIMENTS``, its name in `registry.MODULES`, and
+the figures of its paper in ``published/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from incrowd.errors import ParameterError
+from incrowd.evaluate.runner import run_cells
+
+if TYPE_CHECKING:
+    from incrowd.plots import Figure
+
+Cell = dict[str, Any]
+Done = tuple[Cell, Cell]
+"""A cell and its result; a failed one has ``"failed"`` in its result."""
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose.
+
+    Attributes
+    ----------
+    quick
+        A small part of the whole: see each experiment.
+    classifiers
+        ``("weka",)``, ``("sklearn",)`` or names; empty for the paper's own.
+    datasets
+        Names of tables; empty for all that the experiment has.
+    """
+
+    quick: bool = False
+    classifiers: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+
+    def among(self, known: Sequence[str]) -> list[str]:
+        """Return the chosen tables in the experiment's order; one that it does not have is an error."""
+        strange = [name for name in self.datasets if name not in known]
+        if strange:
+            fact = f"This experiment has no table {', '.join(map(repr, strange))}"
+            raise ParameterError(fact, f"its tables are {', '.join(known)}")
+        return [name for name in known if not self.datasets or name in self.datasets]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of a report.
+
+    Attributes
+    ----------
+    title
+        What it shows.
+    frame
+        Its rows; numbers are rounded when written for people, and kept in JSON.
+    text
+        Sentences above the table.
+    """
+
+    title: str
+    frame: pl.DataFrame
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim of the paper, and what we found.
+
+    Attributes
+    ----------
+    claim
+        What should hold.
+    found
+        What we measured.
+    holds
+        Whether it does; ``None`` when this run cannot tell.
+    """
+
+    claim: str
+    found: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an experiment found.
+
+    Attributes
+    ----------
+    sections
+        Tables.
+    verdicts
+        Claims and what became of them.
+    notes
+        How it was measured, what disagrees, and the likely reason.
+    draw
+        Makes the figure, or ``None``.
+    """
+
+    sections: Sequence[Section]
+    verdicts: Sequence[Verdict] = ()
+    notes: Sequence[str] = ()
+    draw: Callable[[], Figure] | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper, as something to compute.
+
+    Attributes
+    ----------
+    name
+        Of the command: ``incrowd bench NAME``.
+    paper, table
+        Where it comes from.
+    title
+        What it shows, in a line.
+    cells
+        What to compute, under the options.
+    run
+        Computes one cell: a module's own function of a dict that returns one.
+    report
+        From all cells with their results; also told the options.
+    """
+
+    name: str
+    paper: str
+    table: str
+    title: str
+    cells: Callable[[Options], list[Cell]]
+    run: Callable[[Cell], Mapping[str, Any]]
+    report: Callable[[Sequence[Done], Options], Report]
+
+
+def run_experiment(
+    experiment: Experiment,
+    options: Options | None = None,
+    *,
+    store: str | Path | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Report:
+    """Compute an experiment's cells, or what of them is not in the store, and report.
+
+    Parameters
+    ----------
+    experiment
+        What to run.
+    options
+        The user's choice.
+    store
+        Folder of finished cells; without one, nothing is kept.
+    jobs
+        Number of processes.
+    progress
+        Called with ("cells", done, total).
+    """
+    chosen = options or Options()
+    cells = experiment.cells(chosen)
+    results = run_cells(experiment.run, cells, store, jobs, progress)
+    done = list(zip(cells, results, strict=True))
+    made = experiment.report(done, chosen)
+    return Report(made.sections, made.verdicts, (*made.notes, *failures(done)), made.draw)
+
+
+def failures(done: Sequence[Done]) -> list[str]:
+    """Return one sentence per reason for which cells failed."""
+    reasons = pl.Series("why", [result["failed"] for _, result in done if "failed" in result], pl.String())
+    counted = reasons.value_counts(sort=True).rows()
+    return [f"{count} of {len(done)} cells failed: {why}" for why, count in counted]
+
+
+def beside(frame: pl.DataFrame, ours: str = "ours", paper: str = "paper") -> pl.DataFrame:
+    """Return the frame with the column ``difference``: ours minus the paper's."""
+    return frame.with_columns((pl.col(ours) - pl.col(paper)).alias("difference"))

@@ -1,0 +1,91 @@
+"""The contract of experiments: cells, run, report; files that say how they were made; runs that go on."""
+
+import json
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd import plots
+from incrowd.bench import Experiment, Options, Report, Section, Verdict, beside, run_experiment, write_report
+
+RUNS = []
+
+
+def square(cell):
+    RUNS.append(cell["x"])
+    if cell["x"] == 3:
+        raise ic.ParameterError("three is too many")
+    return {"square": cell["x"] ** 2}
+
+
+def cells(options):
+    return [{"x": x} for x in range(2 if options.quick else 4)]
+
+
+def report(done, options):
+    rows = [{"x": cell["x"], "ours": result.get("square"), "paper": 1.0} for cell, result in done]
+    frame = beside(pl.DataFrame(rows))
+
+    def draw():
+        drawn = plots.figure()
+        plots.lines(drawn.axes[0], frame.drop_nulls(), "x", "ours")
+        return drawn
+
+    verdict = Verdict("squares grow", "they do", holds=True)
+    return Report([Section("squares", frame)], [verdict], ["measured by hand"], draw)
+
+
+EXAMPLE = Experiment("example", "Anon 2000", "Table 0", "squares | cubes", cells, square, report)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    RUNS.clear()
+
+
+def test_report_has_ours_beside_theirs():
+    found = run_experiment(EXAMPLE, Options(quick=True))
+    assert found.sections[0].frame["difference"].to_list() == [-1.0, 0.0]
+    assert found.notes == ("measured by hand",)
+
+
+def test_failed_cells_are_told_of():
+    found = run_experiment(EXAMPLE)
+    assert found.notes[-1] == "1 of 4 cells failed: three is too many"
+    assert found.sections[0].frame["ours"].to_list() == [0, 1, 4, None]
+
+
+def test_a_stopped_run_goes_on(tmp_path):
+    def stop(_stage, done, _total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(EXAMPLE, store=tmp_path, progress=stop)
+    assert RUNS == [0, 1]
+    run_experiment(EXAMPLE, store=tmp_path)
+    assert RUNS == [0, 1, 2, 3]
+    run_experiment(EXAMPLE, store=tmp_path)
+    assert RUNS == [0, 1, 2, 3, 3]  # what failed is tried again
+
+
+def test_files(tmp_path):
+    written = write_report(run_experiment(EXAMPLE), EXAMPLE, tmp_path, "incrowd bench example")
+    assert [path.name for path in written] == ["example.json", "example.md", "example.svg"]
+    data = json.loads((tmp_path / "example.json").read_text())
+    assert data["sections"][0]["rows"][2] == {"x": 2, "ours": 4, "paper": 1.0, "difference": 3.0}
+    assert data["made_by"]["command"] == "incrowd bench example"
+    assert data["made_by"]["versions"]["incrowd"] == ic.__version__
+    text = (tmp_path / "example.md").read_text()
+    assert "| 2 | 4 | 1.00 | 3.00 |" in text
+    assert "| squares grow | they do | holds |" in text
+    assert "![squares | cubes](example.svg)" in text
+    assert "`incrowd bench example`" in text
+
+
+def test_tables_that_an_experiment_lacks():
+    assert Options(datasets=("b",)).among(["a", "b"]) == ["b"]
+    assert Options().among(["a", "b"]) == ["a", "b"]
+    with pytest.raises(ic.ParameterError, match="no table 'c'"):
+        Options(datasets=("c",)).among(["a", "b"])
