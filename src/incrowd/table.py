@@ -99,7 +99,7 @@ class Table:
         if frame.height == 0:
             fact = "The table has no rows"
             raise SchemaError(fact, "there is nothing to publish")
-        used, rows = _used_rows(frame, schema)
+        used, rows = used_rows(frame, schema)
         labels = None if schema.target is None else used[schema.target]
         codes = np.empty((used.height, len(schema.quasi)), np.int32, order="F")
 
@@ -132,7 +132,7 @@ def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:
     return codes
 
 
-def _used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
     """Return the released columns of the rows that the missing-value policy keeps."""
     coded = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

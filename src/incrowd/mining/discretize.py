@@ -16,16 +16,14 @@ IJCAI 1993; Matatov, Rokach, Maimon, Information Sciences 2010, section 4.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
 from incrowd.hierarchy.entropy_cuts import nested_cuts
 from incrowd.hierarchy.hierarchy import type_of
+from incrowd.release.intervals import Cuts, in_intervals
 from incrowd.table import clean, code_classes
-
-Cuts = tuple[float, ...]
 
 
 def mdl_cuts(column: pl.Series, target: pl.Series) -> Cuts:
@@ -43,16 +41,6 @@ def mdl_cuts(column: pl.Series, target: pl.Series) -> Cuts:
     finest = sorted(levels[-1]) if levels else []
     # Half of each, and not half of the sum, which can be too large; a cut that rounds to a neighbour still cuts.
     return tuple(float(max(distinct[c] / 2 + distinct[c - 1] / 2, distinct[c - 1])) for c in finest)
-
-
-def in_intervals(column: pl.Series, cuts: Cuts) -> pl.Series:
-    """Return the interval of each value as text; the upper end belongs to it."""
-    ends = ["-inf", *(f"{cut:g}" if float(f"{cut:g}") == cut else repr(cut) for cut in cuts), "inf"]
-    names = [f"({low}-{high}]" for low, high in pairwise(ends[:-1])] + [f"({ends[-2]}-inf)"]
-    values = clean(column, None, None, ()).cast(pl.Float64())
-    places = np.searchsorted(np.array(cuts), values.fill_null(0.0).to_numpy(), side="left")
-    text = pl.Series(column.name, np.array(names)[places])
-    return text.set(values.is_null(), None)
 
 
 def discretized(frame: pl.DataFrame, target: str, columns: Iterable[str]) -> tuple[pl.DataFrame, dict[str, Cuts]]:

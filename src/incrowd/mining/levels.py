@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +71,7 @@ class Levels:
         self._n_classes = int(self._classes.max()) + 1
         self.quasi = frozenset(numbers_of(quasi, _numbered(self._codes.shape[1]), "quasi"))
         self._n_steps = 0
-        self._known: dict[tuple[int, ...], tuple[int, list[int]]] = {}
+        self._known: dict[tuple[int, ...], tuple[int, list[int], Fraction]] = {}
 
     @classmethod
     def of(cls, frame: pl.DataFrame, target: str, quasi: Iterable[Column]) -> Levels:
@@ -101,8 +102,12 @@ class Levels:
         parts = [tuple(part) for part in parts]
         return min(self.partial(parts), self.joined(parts))
 
-    def _counted(self, part: Iterable[int]) -> tuple[int, list[int]]:
-        """Return the smallest count of a part's combinations, and the smallest in each class."""
+    def share(self, parts: Iterable[Iterable[int]]) -> Fraction:
+        """Return the largest share of a class among rows that share their quasi-identifiers in some part."""
+        return max((self._counted(part)[2] for part in parts), default=Fraction(0))
+
+    def _counted(self, part: Iterable[int]) -> tuple[int, list[int], Fraction]:
+        """Return the smallest count of a part's combinations, the smallest in each class, and the largest share."""
         key = tuple(sorted(self.quasi.intersection(numbers_of(part, _numbered(self._codes.shape[1]), "parts"))))
         if key not in self._known:
             self._n_steps += len(self._codes) * (len(key) + 1)  # a search asks many times: then compiling pays
@@ -111,7 +116,10 @@ class Levels:
                 counts = count_by_group(labels, self._classes, n_groups, self._n_classes)
             # A class without rows gets the largest count there is, and so never the smallest product.
             minima = np.where(counts > 0, counts, len(self._codes)).min(axis=0)
-            self._known[key] = int(counts.sum(axis=1).min()), minima.tolist()
+            totals, tops = counts.sum(axis=1), counts.max(axis=1)
+            surest = int((tops / totals).argmax())  # shares of so few rows differ by more than floats round
+            share = Fraction(int(tops[surest]), int(totals[surest]))
+            self._known[key] = int(totals.min()), minima.tolist(), share
         return self._known[key]
 
 

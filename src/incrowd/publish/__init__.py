@@ -18,12 +18,11 @@ from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
-from incrowd.publish.publisher import Choice, GroupPublisher, Progress, Publisher
+from incrowd.publish.publisher import CellPublisher, Choice, GroupPublisher, Progress, Publisher
 from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR
 from incrowd.publish.tds import TDS
 from incrowd.publish.tree import TreeAnonymizer
-from incrowd.release import Release
 from incrowd.schema import Schema
 
 PUBLISHERS: dict[str, type[Publisher]] = {
@@ -51,6 +50,7 @@ __all__ = [
     "PUBLISHERS",
     "TDR",
     "TDS",
+    "CellPublisher",
     "Choice",
     "GroupPublisher",
     "IACc",
@@ -102,8 +102,11 @@ def publish(
     seed: int | None = None,
     progress: Progress | None = None,
     **parameters: Any,  # noqa: ANN401
-) -> Release:
-    """Publish a frame by the method of this name; see `methods` for names and what each promises."""
+) -> Any:  # noqa: ANN401
+    """Publish a frame by the method of this name; see `methods` for names and what each promises.
+
+    Returns a `Release`, or a `ProjectionRelease` if the method publishes projections.
+    """
     return make(method, **parameters).publish(frame, schema, seed=seed, progress=progress)
 
 
@@ -135,7 +138,7 @@ def describe(method: str) -> str:
 class _Verb(ModuleType):
     """Lets ``incrowd.publish`` be both this package and the function that people call."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Release:  # noqa: ANN401
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         return publish(*args, **kwargs)
 
 

@@ -72,7 +72,7 @@ from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, close_windows, draw_matchings
 from incrowd.privacy import Privacy
 from incrowd.publish.mondrian import Mondrian
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.table import Table
 
 Int32 = npt.NDArray[np.int32]
@@ -85,7 +85,7 @@ _MOST_STEPS = 1 << 24  # rows times values of a ring, up to which its order is s
 
 
 @dataclass(frozen=True, kw_only=True)
-class NHAA(Publisher):
+class NHAA(CellPublisher):
     """Non-homogeneous generalization on rings.
 
     Parameters

@@ -50,7 +50,7 @@ from incrowd.kernels.nsvdist import Index, search
 from incrowd.losses import cell_loss
 from incrowd.privacy import Privacy, exact
 from incrowd.publish.mondrian import Mondrian
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.table import Table
 
 Loss = Literal["lm", "entropy", "monotone_entropy"]
@@ -65,7 +65,7 @@ _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
 
 
 @dataclass(frozen=True, kw_only=True)
-class NSVDist(Publisher):
+class NSVDist(CellPublisher):
     """Non-homogeneous generalization with sensitive value distributions.
 
     Parameters

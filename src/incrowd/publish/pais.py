@@ -47,7 +47,7 @@ import numpy as np
 from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.privacy import LKC, Alpha, Constraint, KAnonymity, LDiversity, Privacy
-from incrowd.publish.publisher import Choice, Progress, Publisher
+from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.publish.specialize import Rule, discernibility, info_gain, specialize
 from incrowd.table import Table
 from incrowd.verify.promises import COMBINATION_BUDGET
@@ -58,7 +58,7 @@ _STEPS = 5  # about how often a small table's rows are passed over
 
 
 @dataclass(frozen=True, kw_only=True)
-class PAIS(Publisher):
+class PAIS(CellPublisher):
     """Top-down specialization under LKC-privacy.
 
     Parameters

@@ -70,11 +70,46 @@ class Publisher(ABC):
     kind: ClassVar[str]
     cost: ClassVar[str]
     needs_hierarchies: ClassVar[bool] = False
-    homogeneous: ClassVar[bool] = True
 
     @abstractmethod
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""
+
+    @abstractmethod
+    def publish(
+        self,
+        frame: Any,  # noqa: ANN401
+        schema: Schema,
+        *,
+        seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:  # noqa: ANN401
+        """Publish a frame.
+
+        Parameters
+        ----------
+        frame
+            A polars, pandas or pyarrow table; it is not modified.
+        schema
+            Roles and hierarchies of its columns.
+        seed
+            Makes the run repeatable. Without it, randomness is seeded by the operating system, which is what
+            protects people: keep a seed to yourself, as you would the original.
+        progress
+            Called with (stage, done, total).
+
+        Returns
+        -------
+        Release or ProjectionRelease
+            Verified against the original by code that this method does not share.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellPublisher(Publisher):
+    """A method that generalizes: it chooses a cell for each row."""
+
+    homogeneous: ClassVar[bool] = True
 
     def _require_feasible(self, table: Table) -> None:
         """Refuse what no release of this table can keep: what one group of all rows would not."""
@@ -97,25 +132,7 @@ class Publisher(ABC):
         seed: int | None = None,
         progress: Progress | None = None,
     ) -> Release:
-        """Publish a frame.
-
-        Parameters
-        ----------
-        frame
-            A polars, pandas or pyarrow table; it is not modified.
-        schema
-            Roles and hierarchies of its columns.
-        seed
-            Makes the run repeatable. Without it, randomness is seeded by the operating system, which is what
-            protects people: keep a seed to yourself, as you would the original.
-        progress
-            Called with (stage, done, total).
-
-        Returns
-        -------
-        Release
-            Verified against the original by code that this method does not share.
-        """
+        """Publish a frame as generalized rows; see `Publisher.publish`."""
         report = progress or (lambda _stage, _done, _total: None)
         original = io.to_polars(frame)
         report("coding", 0, 1)
@@ -148,7 +165,7 @@ class Publisher(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupPublisher(Publisher):
+class GroupPublisher(CellPublisher):
     """A method whose groups of rows with equal cells each keep k, and whatever else was asked for.
 
     Parameters
