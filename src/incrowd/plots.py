@@ -1,9 +1,9 @@
 """Figures: the one place that knows matplotlib, which is loaded when something is drawn.
 
-`figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `save` writes it as the file's
-name says. Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart; lines
-differ by marker and dash too, so that they also do in print. Figures belong to nobody but their caller:
-nothing is kept in matplotlib's global state.
+`figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `number_line` names along a
+line, and `save` writes it as the file's name says. Colours are those of Okabe and Ito, which people with any kind of
+colour vision can tell apart; lines differ by marker and dash too, so that they also do in print. Figures belong to
+nobody but their caller: nothing is kept in matplotlib's global state.
 
 >>> import polars as pl
 >>> from incrowd import plots
@@ -16,6 +16,7 @@ nothing is kept in matplotlib's global state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -120,6 +121,62 @@ def lines(
         axes.set_title(title)
     if by is not None:
         axes.legend(frameon=False, fontsize="small", labelcolor=axes.xaxis.label.get_color())
+
+
+def number_line(
+    axes: Axes,
+    places: Mapping[str, float],
+    ends: tuple[float, float],
+    *,
+    band: tuple[float, float] | None = None,
+    label: str | None = None,
+) -> None:
+    """Draw names at their places along a line, half of them led to the left and half to the right.
+
+    Parameters
+    ----------
+    axes
+        The panel.
+    places
+        Where each name is.
+    ends
+        Of the line, from left to right; the first may be the larger.
+    band
+        A stretch of the line to mark; what is beyond the ends is cut off.
+    label
+        Written above the line.
+    """
+    ink = axes.xaxis.label.get_color()
+    left, right = ends
+    towards = 1 if right > left else -1
+    in_order = sorted(places, key=lambda name: towards * places[name])
+    n_left = len(in_order) // 2
+    sides = [(in_order[:n_left], left, -1), (in_order[n_left:][::-1], right, 1)]
+    margin = 0.04 * (right - left)
+    for names, end, side in sides:
+        for i, name in enumerate(names):
+            depth, to = -1.0 - 0.8 * i, end + side * margin
+            axes.plot([places[name], places[name], to], [0, depth, depth], color=ink, linewidth=0.8, clip_on=False)
+            text = f"{name}  {places[name]:.2f}"
+            where: Any = {"ha": "right" if side < 0 else "left", "va": "center", "color": ink, "clip_on": False}
+            axes.text(to + side * margin / 4, depth, text, **where)
+    axes.plot(
+        list(places.values()), [0.0] * len(places), linestyle="", marker="o", markersize=4, color=ink, clip_on=False
+    )
+    if band is not None:
+        low, high = (min(max(end, min(ends)), max(ends)) for end in sorted(band))
+        axes.plot([low, high], [-0.4, -0.4], linewidth=4, solid_capstyle="butt")
+    axes.set_xlim(left, right)
+    axes.set_ylim(-1.4 - 0.8 * max(len(names) - 1 for names, _, _ in sides), 0)
+    axes.grid(visible=False)
+    axes.xaxis.set_ticks_position("top")
+    axes.xaxis.set_label_position("top")
+    axes.set_yticks([])
+    for spine in ("left", "bottom"):
+        axes.spines[spine].set_visible(False)
+    axes.spines["top"].set_visible(True)
+    if label is not None:
+        axes.set_xlabel(label)
 
 
 def save(drawn: Figure, path: str | Path) -> None:
