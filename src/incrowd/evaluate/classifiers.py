@@ -1,0 +1,244 @@
+"""Classifiers by name: each learns from examples and gives class probabilities for other rows.
+
+=============  =======================================================================================================
+majority       the shares of the classes, whatever the row
+tree           scikit-learn's decision tree by entropy; a leaf has 1/1000 of the rows, at least 2, at most 25
+naive_bayes    normal densities for numbers, Laplace-corrected shares for names; takes fractions of values
+logistic       logistic regression, numbers standardized
+svc            support vectors, RBF kernel, numbers standardized; slow beyond some ten thousand rows
+libsvm         the same library in the settings of Last et al. 2014, section 5.2: numbers as they are, gamma = 1/columns
+boosting       gradient-boosted trees over histograms
+forest         100 trees, leaves as in ``tree``
+j48            Weka's C4.5, as in section 5.2 (and as everything below: needs the extra ``weka``, and Java)
+jrip           Weka's RIPPER
+nb             Weka's naive Bayes with kernel densities
+smo            Weka's support vectors, RBF kernel, gamma = 1/attributes
+=============  =======================================================================================================
+
+Where the paper is silent: it gives C = 0 for its support vectors, which no solver takes; C is 1 here, the library's
+default. The margins of ``svc`` and ``libsvm`` become scores by the logistic function: their order is right, their size
+is not a probability, so no log-loss is told for them.
+
+>>> import polars as pl
+>>> train = pl.DataFrame({"job": ["a", "a", "b", "b"], "income": ["low", "low", "low", "high"]})
+>>> probabilities("naive_bayes", train, pl.DataFrame({"job": ["b"]}), "income").round(2).tolist()
+[[0.36, 0.64]]
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import expit, softmax
+
+from incrowd.errors import ParameterError
+from incrowd.evaluate.features import Encoding, Examples, Features, Floats
+from incrowd.table import code_classes
+
+_CACHE_MB = 80  # section 5.2
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A learner.
+
+    Attributes
+    ----------
+    name
+        By which people call it.
+    predict
+        Takes examples, other rows and a seed; returns probabilities, [rows x classes].
+    calibrated
+        Whether they are meant as probabilities, so that log-loss has a meaning.
+    estimator
+        Makes a scikit-learn estimator of n examples and a seed, for those who train it themselves.
+    """
+
+    name: str
+    predict: Callable[[Examples, Features, int], Floats]
+    calibrated: bool = True
+    estimator: Callable[[int, int], Any] | None = None
+
+
+def classifier(name: str) -> Classifier:
+    """Return the classifier of this name."""
+    asked = str(name).lower().replace("-", "_")
+    if asked not in CLASSIFIERS:
+        close = difflib.get_close_matches(asked, CLASSIFIERS)
+        fact = f"There is no classifier {name!r}"
+        guess = f"did you mean {' or '.join(close)}? " if close else ""
+        raise ParameterError(fact, f"{guess}known classifiers: {', '.join(CLASSIFIERS)}")
+    return CLASSIFIERS[asked]
+
+
+def chosen(names: str | Iterable[str]) -> list[Classifier]:
+    """Return classifiers by name, each once; a text may hold several with commas."""
+    listed = names.split(",") if isinstance(names, str) else list(names)
+    found = {known.name: known for known in (classifier(str(name).strip()) for name in listed)}
+    if not found:
+        fact = "No classifier was named"
+        raise ParameterError(fact, f"known classifiers: {', '.join(CLASSIFIERS)}")
+    return list(found.values())
+
+
+def probabilities(
+    name: str,
+    train: pl.DataFrame,
+    test: pl.DataFrame,
+    target: str,
+    *,
+    weights: Floats | None = None,
+    seed: int = 0,
+) -> Floats:
+    """Train a classifier on one frame and return probabilities for the rows of another.
+
+    Columns of the result are the distinct values of `target` in order.
+    """
+    labels, classes = code_classes(train[target])
+    assert labels is not None
+    features = train.drop(target)
+    encoding = Encoding.of(features)
+    examples = Examples(encoding.encode(features), labels.astype(np.int64), len(classes), weights)
+    return classifier(name).predict(examples, encoding.encode(test), seed)
+
+
+def _majority(train: Examples, test: Features, seed: int) -> Floats:
+    del seed
+    return np.tile(train.shares(), (test.n_rows, 1))
+
+
+def _naive_bayes(train: Examples, test: Features, seed: int) -> Floats:
+    """Sum the logarithms of independent attributes; a fraction of a value counts as that much of an occurrence."""
+    from sklearn.naive_bayes import GaussianNB, MultinomialNB  # noqa: PLC0415
+
+    del seed
+    present, labels = np.unique(train.labels, return_inverse=True)
+    shares = train.shares()[present]
+    scores = np.tile(np.log(shares), (test.n_rows, 1))
+    learn, ask = _standardized(train, test)
+    numbers = train.features.is_number()
+    if numbers.any():
+        model = GaussianNB(priors=shares).fit(learn[:, numbers], labels, train.weights)
+        scores += model.predict_joint_log_proba(ask[:, numbers]) - np.log(shares)
+    start = 0
+    for block in train.features.blocks:
+        part, start = slice(start, start + block.width), start + block.width
+        if not block.is_number:
+            names = MultinomialNB(alpha=1.0, fit_prior=False).fit(learn[:, part], labels, train.weights)
+            scores += ask[:, part] @ names.feature_log_prob_.T
+    return _spread(softmax(scores, axis=1), present, train.n_classes)
+
+
+def _sklearn(make: Callable[[int, int], Any], *, scaled: bool = False) -> Callable[[Examples, Features, int], Floats]:
+    """Return the function that trains one of scikit-learn's classifiers."""
+
+    def predict(train: Examples, test: Features, seed: int) -> Floats:
+        present, labels = np.unique(train.labels, return_inverse=True)
+        if len(present) == 1 or train.features.X.shape[1] == 0:
+            return _majority(train, test, seed)
+        learn, ask = _standardized(train, test) if scaled else (train.features.X, test.X)
+        model = make(len(labels), seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of convergence: what was reached is judged by its predictions
+            model.fit(learn, labels, sample_weight=train.weights)
+        if hasattr(model, "predict_proba"):
+            return _spread(model.predict_proba(ask), present, train.n_classes)
+        margins = model.decision_function(ask)
+        scores = np.column_stack([-margins, margins]) if margins.ndim == 1 else margins
+        return _spread(expit(scores) / expit(scores).sum(axis=1, keepdims=True), present, train.n_classes)
+
+    return predict
+
+
+def _weka(name: str) -> Callable[[Examples, Features, int], Floats]:
+    def predict(train: Examples, test: Features, seed: int) -> Floats:
+        from incrowd.evaluate.weka import predict as ask  # noqa: PLC0415
+
+        del seed  # the papers' seeds are among the options
+        return ask(name, train, test)
+
+    return predict
+
+
+def _standardized(train: Examples, test: Features) -> tuple[Floats, Floats]:
+    """Give numbers mean 0 and deviation 1 in the training rows; names stay."""
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    numbers = train.features.is_number()
+    learn, ask = train.features.X.copy(), test.X.copy()
+    if numbers.any():
+        scaler = StandardScaler().fit(learn[:, numbers], sample_weight=train.weights)
+        learn[:, numbers], ask[:, numbers] = scaler.transform(learn[:, numbers]), scaler.transform(ask[:, numbers])
+    return learn, ask
+
+
+def _spread(found: Floats, present: Any, n_classes: int) -> Floats:  # noqa: ANN401
+    """Give classes without an example the probability 0."""
+    out = np.zeros((len(found), n_classes))
+    out[:, present] = found
+    return out
+
+
+def _least(n_rows: int) -> int:
+    return int(np.clip(n_rows // 1000, 2, 25))
+
+
+def _tree(n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415
+
+    return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=_least(n_rows), random_state=seed)
+
+
+def _forest(n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415
+
+    return RandomForestClassifier(100, min_samples_leaf=_least(n_rows), random_state=seed)
+
+
+def _boosting(_n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
+
+    return HistGradientBoostingClassifier(random_state=seed)
+
+
+def _logistic(_n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+
+    return LogisticRegression(max_iter=1000, random_state=seed)
+
+
+def _svc(_n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    from sklearn.svm import SVC  # noqa: PLC0415
+
+    return SVC(break_ties=True, random_state=seed)
+
+
+def _libsvm(_n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    from sklearn.svm import SVC  # noqa: PLC0415
+
+    return SVC(gamma="auto", tol=1e-3, cache_size=_CACHE_MB, break_ties=True, random_state=seed)
+
+
+CLASSIFIERS: dict[str, Classifier] = {
+    known.name: known
+    for known in (
+        Classifier("majority", _majority),
+        Classifier("tree", _sklearn(_tree), estimator=_tree),
+        Classifier("naive_bayes", _naive_bayes),
+        Classifier("logistic", _sklearn(_logistic, scaled=True), estimator=_logistic),
+        Classifier("svc", _sklearn(_svc, scaled=True), calibrated=False, estimator=_svc),
+        Classifier("libsvm", _sklearn(_libsvm), calibrated=False, estimator=_libsvm),
+        Classifier("boosting", _sklearn(_boosting), estimator=_boosting),
+        Classifier("forest", _sklearn(_forest), estimator=_forest),
+        Classifier("j48", _weka("j48")),
+        Classifier("jrip", _weka("jrip")),
+        Classifier("nb", _weka("nb")),
+        Classifier("smo", _weka("smo"), calibrated=False),
+    )
+}
