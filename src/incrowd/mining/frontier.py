@@ -219,10 +219,9 @@ def draw(axes: Any, frontier: Frontier, *, title: str | None = None, theme: plot
 
 def _shade(axes: Any, stairs: pl.DataFrame, colour: str) -> None:  # noqa: ANN401
     """Shade what some but not all runs attained."""
-    best, worst = (stairs.filter(surface=name) for name in ("best", "worst"))
-    levels = stairs["level"].unique().sort()
-    heights = [[own.filter(pl.col("level") >= level)["accuracy"].max() for level in levels] for own in (worst, best)]
-    axes.fill_between(levels, *heights, step="pre", color=colour, alpha=0.15, linewidth=0)
+    levels = stairs["level"].unique().sort().to_numpy()
+    worst, best = (_attained(stairs.filter(surface=name), levels) for name in ("worst", "best"))
+    axes.fill_between(levels, worst, best, where=np.isfinite(worst), step="pre", color=colour, alpha=0.15, linewidth=0)
 
 
 def non_dominated(points: Float64) -> npt.NDArray[np.bool_]:
