@@ -37,6 +37,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import ParameterError
+from incrowd.hierarchy.entropy_cuts import TIE
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.mining.feature_search import require_whole
 from incrowd.table import clean, code_classes
@@ -133,7 +134,7 @@ def _split(column: pl.Series, classes: Int64, n_classes: int, min_rows: int) -> 
         return None
     before, after = float(_bits(counts.sum(axis=0)[np.newaxis])[0]), float(_bits(counts).sum())
     gain = (before - after) / len(classes) - cost
-    if gain <= 0:
+    if gain <= TIE:
         return None
     split_bits = float(_bits(np.append(sizes, len(classes) - n_known)[np.newaxis])[0]) / len(classes)
     return _Split(gain, gain / split_bits, n_values if is_name else None)
