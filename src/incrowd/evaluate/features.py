@@ -97,8 +97,8 @@ class Column:
     ----------
     values
         Values that have a column; ``None`` for numbers and dates.
-    others
-        Whether the values that are known and have none share one.
+    rare
+        Values that share one more.
     can_miss
         Whether a number has a column that tells when it is missing.
     average
@@ -144,12 +144,17 @@ class Column:
             if self.can_miss:
                 out[:, 1] = missing
             return
-        known = self.values if self.rare is None else self.values.append(self.rare)
-        columns = np.minimum(np.arange(len(known)), len(self.values))
-        converted = convert(as_leaves(values), self.kind)
-        at = converted.replace_strict(known, pl.Series(columns), default=-1, return_dtype=pl.Int64()).to_numpy()
+        at = self.places(values)
         rows = np.flatnonzero(at >= 0)
         out[rows, at[rows]] = 1
+
+    def places(self, values: pl.Series) -> Labels:
+        """Return the column of each value of a name; -1 for one that has none."""
+        assert self.values is not None
+        known = self.values if self.rare is None else pl.concat([self.values, self.rare])
+        columns = pl.Series(np.minimum(np.arange(len(known)), len(self.values)))
+        leaves = convert(as_leaves(values), self.kind)
+        return leaves.replace_strict(known, columns, default=-1, return_dtype=pl.Int64()).to_numpy()
 
 
 @dataclass(frozen=True)
