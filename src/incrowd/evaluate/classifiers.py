@@ -2,7 +2,7 @@
 
 =============  =======================================================================================================
 majority       the shares of the classes, whatever the row
-tree           scikit-learn's decision tree by entropy; a leaf has 1/1000 of the rows, at least 2, at most 25
+tree           scikit-learn's decision tree by entropy; a leaf has 1/200 of the rows, at least 2, at most 25
 naive_bayes    normal densities for numbers, Laplace-corrected shares for names; takes fractions of values
 logistic       logistic regression, numbers standardized
 svc            support vectors, RBF kernel, numbers standardized; slow beyond some ten thousand rows
@@ -186,7 +186,7 @@ def _spread(found: Floats, present: Any, n_classes: int) -> Floats:  # noqa: ANN
 
 
 def _least(n_rows: int) -> int:
-    return int(np.clip(n_rows // 1000, 2, 25))
+    return int(np.clip(n_rows // 200, 2, 25))
 
 
 def _tree(n_rows: int, seed: int) -> Any:  # noqa: ANN401

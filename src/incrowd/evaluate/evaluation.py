@@ -1,0 +1,334 @@
+"""Evaluation: what classifiers keep of what they learn, for one method or one release.
+
+>>> import incrowd as ic, polars as pl
+>>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)]})
+>>> people = people.with_columns(risk=pl.when(pl.col("age") < 45).then(pl.lit("low")).otherwise(pl.lit("high")))
+>>> schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="risk")
+>>> found = ic.evaluate("mondrian", people, schema, k=20, cv=2, samples=2, classifiers=["tree"])
+>>> found.frame["original"].item()
+1.0
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from incrowd import io, plots
+from incrowd.errors import ParameterError
+from incrowd.evaluate.classifiers import chosen
+from incrowd.evaluate.lessons import TestRows, Training, check_choice
+from incrowd.evaluate.protocol import (
+    Fold,
+    Record,
+    Rows,
+    fold_of_release,
+    folds,
+    judge_baselines,
+    judge_release,
+    n_folds,
+)
+from incrowd.evaluate.scores import SCORES, interval, retention
+from incrowd.publish import Progress, Publisher, make
+from incrowd.release import Release
+from incrowd.schema import Schema
+
+DEFAULT_CLASSIFIERS = ("tree", "naive_bayes", "logistic")
+
+_SHOWN = ("classifier", "retention", "accuracy", "low", "high", "majority", "original", *SCORES[1:])
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of classifiers that were trained on a release, beside both baselines.
+
+    Attributes
+    ----------
+    about
+        What was evaluated and how.
+    records
+        One per trained classifier: fold, sample, what it was trained on (``release``, ``original`` or ``majority``),
+        its scores, and the seconds that training and predicting took.
+    notes
+        What a careful person would want to know.
+    """
+
+    about: Mapping[str, Any]
+    records: Sequence[Record]
+    notes: Sequence[str] = field(default=())
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row per classifier: retention, accuracy with its interval, both baselines, other scores, all means."""
+        return pl.DataFrame(summaries(self.records, self.about["test_share"]), infer_schema_length=None)
+
+    @cached_property
+    def scores(self) -> pl.DataFrame:
+        """All records."""
+        return pl.DataFrame(list(self.records), infer_schema_length=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            **self.about,
+            "classifiers": self.frame.to_dicts(),
+            "records": list(self.records),
+            "notes": [*self.notes],
+        }
+
+    def __str__(self) -> str:
+        lines = [self._title(), "", *_table(self.frame), ""]
+        lines.append("retention: share of the gain over the majority class that is left; low, high: 95 % of accuracy")
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        kept = ", ".join(f"{row['classifier']} {_percent(row['retention'])}" for row in self.frame.to_dicts())
+        return f"Evaluation({self.about['method']}: retention {kept})"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>Note: {html.escape(note)}</p>" for note in self.notes)
+        return f"<p>{html.escape(self._title())}</p>{self.frame._repr_html_()}{notes}"
+
+    def _title(self) -> str:
+        about = self.about
+        given = ", ".join(f"{name} = {value}" for name, value in about["parameters"].items() if value is not None)
+        plan = f"trained on {about['training']}, tested on {about['test']} rows, {about['plan']}"
+        return f"{about['method']} ({given}): {plan}" if given else f"{about['method']}: {plan}"
+
+    def plot(self, *, theme: plots.Theme = "light") -> plots.Figure:
+        """Draw the accuracy of each classifier with its interval, between its two baselines."""
+        rows = self.frame.to_dicts()
+        drawn = plots.figure(title=self.about["method"], theme=theme, height=1.6 + 0.4 * len(rows))
+        axes, colours = drawn.axes[0], plots.PALETTE[theme]
+        places = np.arange(len(rows))
+        looks = {"majority": ("X", colours[7]), "original": ("D", colours[1]), "accuracy": ("o", colours[0])}
+        for name, (marker, colour) in looks.items():
+            values = [np.nan if row[name] is None else row[name] for row in rows]
+            label = "release" if name == "accuracy" else name
+            axes.plot(values, places, marker, color=colour, label=label, markersize=6)
+        for place, row in zip(places, rows, strict=True):
+            if row["low"] is not None:
+                axes.plot([row["low"], row["high"]], [place, place], "-", color=colours[0], linewidth=2)
+        axes.set_yticks(places, [row["classifier"] for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel("accuracy")
+        ink = axes.xaxis.label.get_color()
+        axes.legend(
+            frameon=False, fontsize="small", labelcolor=ink, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1)
+        )
+        return drawn
+
+
+def evaluate(
+    what: Release | Publisher | str | Path,
+    frame: Any = None,  # noqa: ANN401
+    schema: Schema | None = None,
+    *,
+    cv: int | str | None = None,
+    holdout: Any = None,  # noqa: ANN401
+    original: Any = None,  # noqa: ANN401
+    samples: int = 10,
+    classifiers: str | Iterable[str] = DEFAULT_CLASSIFIERS,
+    training: Training = "samples",
+    test: TestRows = "raw",
+    seed: int = 0,
+    progress: Progress | None = None,
+    **parameters: Any,  # noqa: ANN401
+) -> Evaluation:
+    """Find out what classifiers keep of what they learn when they are trained on a release.
+
+    Parameters
+    ----------
+    what
+        A release or its folder, with `holdout`; or a method, by name (with its parameters: ``k=50``) or made.
+    frame, schema
+        For a method: the table, and the roles of its columns.
+    cv
+        For a method: number of folds, or repeats and folds (``"5x2"``); 10 unless there are `holdout` rows.
+    holdout
+        Test rows.
+    original
+        For a release: the table that it was made of; without it there is no baseline to compare with.
+    samples
+        Samples drawn from each release: p in the paper.
+    classifiers
+        Names, see `incrowd.evaluate.classifiers`.
+    training, test
+        What classifiers are taught and asked, see `incrowd.evaluate.lessons`.
+    seed
+        Of folds, releases and samples: the releases of an evaluation are not for publication.
+    progress
+        Called with (stage, done, total).
+    """
+    check_choice("training", training, Training)
+    check_choice("test", test, TestRows)
+    if samples < 1:
+        fact = f"samples is {samples}"
+        raise ParameterError(fact, "use 1 or more")
+    learners = chosen(classifiers)
+    settings: dict[str, Any] = {"training": training, "test": test, "samples": samples, "seed": seed}
+    report = progress or (lambda _stage, _done, _total: None)
+    found = _as_release(what)
+    if found is not None:
+        if holdout is None or schema is not None or cv is not None or parameters:
+            fact = "A release is evaluated with test rows, and nothing else says how it was made"
+            raise ParameterError(fact, "evaluate(release, holdout=test, original=train)")
+        rows = io.to_polars(holdout)
+        fold = fold_of_release(found, rows, None if original is None else io.to_polars(original))
+        report("judging", 0, 1)
+        records = judge_baselines(fold, [] if original is None else learners, seed=seed)
+        records += judge_release(found, fold, learners, **settings)
+        report("judging", 1, 1)
+        made = found.manifest["method"]
+        notes = [] if original is not None else ["without the original there is no retention: give original="]
+        about = _about(made["name"], made["parameters"], "a single test set", 1, fold, settings)
+        return Evaluation(about, records, notes + _more_notes(found, training))
+    if frame is None or schema is None:
+        fact = f"A method is evaluated on a table: {'frame' if frame is None else 'schema'} is missing"
+        raise ParameterError(fact, f"evaluate({what!r}, frame, schema, k=10, cv=10)")
+    if original is not None:
+        fact = "original is for releases"
+        raise ParameterError(fact, "a method publishes the frame itself")
+    publisher = _method(what, parameters)
+    plan, n, parts = plan_of(frame, schema, cv=cv, holdout=holdout, seed=seed)
+    records, notes, share = [], [], None
+    for fold in parts:
+        report("folds", fold.number, n)
+        share = share or fold
+        start = time.perf_counter()
+        release = publisher.publish(fold.train.source, schema, seed=seed)
+        seconds = round(time.perf_counter() - start, 4)
+        records += judge_baselines(fold, learners, seed=seed)
+        records += [{**record, "publishing": seconds} for record in judge_release(release, fold, learners, **settings)]
+        notes = _more_notes(release, training)
+    report("folds", n, n)
+    assert share is not None
+    made = release.manifest["method"]
+    return Evaluation(_about(publisher.name, made["parameters"], plan, n, share, settings), records, notes)
+
+
+def plan_of(
+    frame: Any,  # noqa: ANN401
+    schema: Schema,
+    *,
+    cv: int | str | None,
+    holdout: Any,  # noqa: ANN401
+    seed: int,
+) -> tuple[str, int, Iterable[Fold]]:
+    """Return the plan for people, the number of folds, and the folds."""
+    if cv is not None and holdout is not None:
+        fact = "Both cv and holdout were given"
+        raise ParameterError(fact, "use holdout=test rows, or cv=10")
+    rows = Rows.of(io.to_polars(frame), schema)
+    if holdout is not None:
+        test = Rows.of(io.to_polars(holdout), schema)
+        if test.n_rows == 0:
+            fact = "No test row is left: there is none, or all have a missing value"
+            raise ParameterError(fact, "test with complete rows")
+        return "a single test set", 1, [Fold(0, rows, test)]
+    repeats, parts = n_folds(10 if cv is None else cv)
+    plan = f"{parts}-fold cross-validation" if repeats == 1 else f"{repeats} x {parts}-fold cross-validation"
+    return plan, repeats * parts, folds(rows, 10 if cv is None else cv, seed)
+
+
+def summaries(records: Sequence[Record], test_share: float) -> list[dict[str, Any]]:
+    """Return one row per classifier: means over folds and samples, with both baselines."""
+    names = list(dict.fromkeys(r["classifier"] for r in records if r["data"] == "release"))
+    majority = _mean(records, "majority", None, "accuracy")
+    rows = []
+    for name in names:
+        mine = [r for r in records if r["data"] == "release" and r["classifier"] == name]
+        numbers = sorted({r["fold"] for r in mine})
+        values = [[r["accuracy"] for r in mine if r["fold"] == number] for number in numbers]
+        low, high = interval(values, test_share) or (None, None)
+        accuracy = _mean(records, "release", name, "accuracy")
+        original = _mean(records, "original", name, "accuracy")
+        assert accuracy is not None
+        kept = None if majority is None else retention(accuracy, majority=majority, original=original)
+        row = {"classifier": name, "retention": kept, "accuracy": accuracy, "low": low, "high": high}
+        row |= {"majority": majority, "original": original}
+        row |= {score: _mean(records, "release", name, score) for score in SCORES[1:]}
+        rows.append(row | {"fits": len(mine), "seconds": sum(r["seconds"] for r in mine)})
+    return rows
+
+
+def _mean(records: Sequence[Record], data: str, name: str | None, score: str) -> float | None:
+    """Return the mean over folds of the means over samples, of what there is."""
+    mine = [r for r in records if r["data"] == data and r["classifier"] == name and r[score] is not None]
+    numbers = sorted({r["fold"] for r in mine})
+    if not numbers:
+        return None
+    return float(np.mean([np.mean([r[score] for r in mine if r["fold"] == number]) for number in numbers]))
+
+
+def _as_release(what: Release | Publisher | str | Path) -> Any:  # noqa: ANN401
+    """Return a release, or ``None`` for a method."""
+    if isinstance(what, Publisher):
+        return None
+    if isinstance(what, Path) or (isinstance(what, str) and (Path(what) / "manifest.json").exists()):
+        from incrowd.release.folder import load  # noqa: PLC0415
+
+        return load(Path(what))
+    return None if isinstance(what, str) else what
+
+
+def _method(what: Release | Publisher | str | Path, parameters: Mapping[str, Any]) -> Publisher:
+    if isinstance(what, Publisher):
+        if parameters:
+            fact = f"{what.name} has its parameters, and {', '.join(parameters)} was given too"
+            raise ParameterError(fact, "give a method's name with parameters, or a method that has them")
+        return what
+    return make(str(what), **parameters)
+
+
+def _about(
+    method: str, parameters: Mapping[str, Any], plan: str, n: int, fold: Fold, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    n_train = len(fold.train.target)
+    return {
+        "method": method,
+        "parameters": {name: value for name, value in parameters.items() if name in ("k", "l")},
+        "plan": plan,
+        "folds": n,
+        **{name: value for name, value in settings.items() if name != "seed"},
+        "rows": {"train": n_train, "test": fold.test.n_rows},
+        "test_share": fold.test.n_rows / max(1, n_train),
+    }
+
+
+def _more_notes(release: Any, training: Training) -> list[str]:  # noqa: ANN401
+    if isinstance(release, Release) or training == "samples":
+        return []
+    return [f"training={training!r} is for generalized rows; projections teach their own classifiers"]
+
+
+def _table(frame: pl.DataFrame) -> list[str]:
+    """Write a frame as aligned text: shares in percent, the rest as it is."""
+    names = [name for name in _SHOWN if name in frame.columns and frame[name].null_count() < frame.height]
+    cells = [[_cell(name, row[name]) for name in names] for row in frame.to_dicts()]
+    widths = [max(len(name), *(len(row[m]) for row in cells)) for m, name in enumerate(names)]
+    return [
+        "  ".join(
+            text.ljust(width) if m == 0 else text.rjust(width)
+            for m, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [names, *cells]
+    ]
+
+
+def _cell(name: str, value: Any) -> str:  # noqa: ANN401
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:.3f}" if name == "log_loss" else _percent(value)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"

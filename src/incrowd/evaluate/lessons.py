@@ -1,0 +1,318 @@
+"""What a classifier is taught from a release, and how it is asked: four ways to train, two kinds of test rows.
+
+``samples``
+    Concrete rows drawn from the cells and distributions, as in Last et al. 2014, section 5.1; p times.
+``soft``
+    Expected encodings, and each row once per class that it may have, weighted by the class's probability: what samples
+    tend to when there are many of them, for learners that are linear in their counts. No noise, one training.
+``cells``
+    The cells themselves. A number is the middle of its interval. A name has one column per generalized value that was
+    released (the 255 most frequent ones), which is 1 where the row's own cell lies inside that value: so raw rows
+    and generalized ones can be asked about alike.
+``majority_labels``
+    As ``samples``, but each row gets the most frequent class of its cell, of tied ones the first.
+
+Test rows are ``raw``, or ``generalized`` by the recoding that the release was made with (only the owner has it): then
+they are drawn, softened or taken as cells just as the training rows are. Values outside the domain count as
+suppressed there. Features are the quasi-identifiers and the *other* columns, except the class; a sensitive column that
+is not the class is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from incrowd.errors import IncompatibleError, ParameterError
+from incrowd.evaluate.features import (
+    Block,
+    Column,
+    Encoding,
+    Examples,
+    Features,
+    Floats,
+    Labels,
+    beside,
+)
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert, type_of
+from incrowd.release import Release
+from incrowd.release.soft import Soft
+from incrowd.table import clean
+
+Training = Literal["samples", "soft", "cells", "majority_labels"]
+TestRows = Literal["raw", "generalized"]
+
+_MOST_CELLS = 255
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Examples to learn from, and rows to be asked about."""
+
+    train: Examples
+    test: Features
+
+
+def lessons(
+    release: Release,
+    rows: pl.DataFrame,
+    classes: pl.Series,
+    *,
+    training: Training = "samples",
+    test: TestRows = "raw",
+    samples: int = 10,
+    seed: int = 0,
+) -> Iterator[Lesson]:
+    """Yield what each classifier is taught: one lesson per sample, or a single one where nothing is drawn.
+
+    Parameters
+    ----------
+    release
+        The release.
+    rows
+        Test rows as they came, with the columns of the release; their class is not looked at.
+    classes
+        All classes that there are; see `all_classes`.
+    """
+    check_choice("training", training, Training)
+    check_choice("test", test, TestRows)
+    source = _Source(release, rows, classes, target_of(release))
+    asked = _generalized(release, rows) if test == "generalized" else None
+    if training == "soft":
+        yield _soft_lesson(source, asked)
+    elif training == "cells":
+        yield _cells_lesson(source, asked)
+    else:
+        for number in range(samples):
+            yield _sampled_lesson(source, asked, np.random.SeedSequence((seed, number)), training)
+
+
+def check_choice(name: str, value: object, kind: object) -> None:
+    """Refuse what is not one of a parameter's values."""
+    if value not in get_args(kind):
+        fact = f"{name} is {value!r}"
+        raise ParameterError(fact, f"use one of {', '.join(get_args(kind))}")
+
+
+def target_of(release: Release) -> str:
+    """Return the name of the class column of a release."""
+    target = release.manifest["target"]
+    if target is None:
+        fact = "This release has neither a target nor a sensitive column: there is nothing to predict"
+        raise IncompatibleError(fact, "publish with a schema that names a sensitive column or a target")
+    return str(target)
+
+
+def all_classes(published: pl.Series, rows: pl.Series, tokens: list[str]) -> tuple[pl.Series, Labels]:
+    """Return the classes of a release and of test rows together, in order, and the class of each test row."""
+    cleaned = clean(rows, None, None, tokens)
+    found = convert(cleaned, type_of(published))
+    if found.null_count() > cleaned.null_count():
+        fact = f"The class {rows.name!r} is of another type in the test rows than in the release: {cleaned.dtype}"
+        raise ParameterError(fact, f"the release has {type_of(published)}")
+    classes = pl.concat([published.alias("c"), found.alias("c")]).unique().sort()
+    return classes, number_of(found, classes)
+
+
+def number_of(values: pl.Series, classes: pl.Series) -> Labels:
+    """Return the number of each value's class."""
+    numbers = pl.Series(np.arange(len(classes)))
+    found = convert(values, type_of(classes)).replace_strict(classes, numbers, return_dtype=pl.Int64())
+    return found.to_numpy()
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A release, the rows to be asked about, and what they have in common."""
+
+    release: Release
+    rows: pl.DataFrame
+    classes: pl.Series
+    target: str
+
+    @property
+    def others(self) -> list[str]:
+        """Columns that are features though nobody generalized them."""
+        return [name for name in self.release.manifest["other"] if name != self.target]
+
+    def raw(self) -> pl.DataFrame:
+        """Return the features of the test rows, in the types of the release."""
+        return pl.DataFrame([*self.release.clean_quasi(self.rows), *(self.rows[name] for name in self.others)])
+
+    def with_others(self, learn: list[Features], ask: list[Features]) -> tuple[Features, Features]:
+        """Put the *other* columns of released and of test rows beside what there is of them."""
+        if self.others:
+            encoding = Encoding.of(self.release.other.select(self.others))
+            learn = [*learn, encoding.encode(self.release.other)]
+            ask = [*ask, encoding.encode(self.rows)]
+        return beside(learn), beside(ask)
+
+
+def _sampled_lesson(
+    source: _Source, asked: Release | None, seeds: np.random.SeedSequence, training: Training
+) -> Lesson:
+    release = source.release
+    first, second = (int(s.generate_state(1)[0]) for s in seeds.spawn(2))
+    drawn = _polars(release, first)
+    if training == "majority_labels":
+        labels = _majorities(release, source)
+    else:
+        labels = number_of(drawn[source.target], source.classes)
+    features = drawn.select([*release.quasi, *source.others])
+    test = source.raw() if asked is None else _polars(asked, second).select(features.columns)
+    encoding = Encoding.of(features)
+    return Lesson(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))
+
+
+def _polars(release: Release, seed: int) -> pl.DataFrame:
+    drawn: pl.DataFrame = replace(release, kind="polars").sample(seed=seed)
+    return drawn
+
+
+def _majorities(release: Release, source: _Source) -> Labels:
+    """Return the most frequent class of each row's cell."""
+    counts, values = _class_counts(release)
+    labels: Labels = number_of(values, source.classes)[counts.argmax(axis=1)][release.cell_of]
+    return labels
+
+
+def _class_counts(release: Release) -> tuple[Floats, pl.Series]:
+    """Return how often each class occurs in each cell, as published."""
+    found = release.classes()
+    if found is None:
+        assert release.cell_counts is not None
+        return release.cell_counts.astype(np.float64), release.sensitive_values
+    codes, values = found
+    counts = np.zeros((len(release.cell_lo), len(values)))
+    np.add.at(counts, (release.cell_of, codes), 1)
+    return counts, values
+
+
+def _soft_lesson(source: _Source, asked: Release | None) -> Lesson:
+    release = source.release
+    soft = release.soft()
+    columns = [
+        Column.of(name, hierarchy.leaves, marginal)
+        for name, hierarchy, marginal in zip(release.quasi, release.hierarchies, release.marginals, strict=True)
+    ]
+    learn = _softened(release.hierarchies, columns, soft)
+    if asked is None:
+        ask = Encoding(tuple(columns)).encode(source.raw())
+    else:
+        ask = _softened(release.hierarchies, columns, asked.soft())
+    learn, ask = source.with_others([learn], [ask])
+    row, label = np.nonzero(soft.proba)
+    labels = number_of(soft.classes, source.classes)[label]
+    taught = Features(learn.X[row], learn.blocks)
+    return Lesson(Examples(taught, labels, len(source.classes), soft.proba[row, label]), ask)
+
+
+def _softened(hierarchies: tuple[Hierarchy, ...], columns: list[Column], soft: Soft) -> Features:
+    """Bring expected encodings to the columns that concrete rows have."""
+    blocks = tuple(column.block for column in columns)
+    X = np.zeros((len(soft.X), sum(block.width for block in blocks)))
+    start = at = 0
+    for hierarchy, column, block in zip(hierarchies, columns, blocks, strict=True):
+        if block.is_number:
+            X[:, at : at + block.width] = soft.X[:, start : start + block.width]
+            start += 1 + hierarchy.has_missing
+        else:
+            for leaf, place in enumerate(column.places(hierarchy.leaves)):
+                X[:, at + place] += soft.X[:, start + leaf]
+            start += hierarchy.n_leaves
+        at += block.width
+    return Features(X, blocks)
+
+
+def _cells_lesson(source: _Source, asked: Release | None) -> Lesson:
+    release = source.release
+    learn, ask = [], []
+    raw = None if asked is not None else source.raw()
+    rows_of = np.bincount(release.cell_of, minlength=len(release.cell_lo))
+    for m, (name, hierarchy) in enumerate(zip(release.quasi, release.hierarchies, strict=True)):
+        lo, hi = release.cell_lo[:, m], release.cell_hi[:, m]
+        if raw is None:
+            assert asked is not None
+            test_lo, test_hi = asked.cell_lo[:, m], asked.cell_hi[:, m]
+        else:
+            test_lo = test_hi = hierarchy.encode(raw[name])
+        if hierarchy.ordered:
+            column = Column.of(name, hierarchy.leaves, release.marginals[m])
+            learn.append(_middles(hierarchy, column, lo, hi))
+            if raw is None:
+                ask.append(_middles(hierarchy, column, test_lo, test_hi))
+            else:
+                ask.append(Encoding((column,)).encode(raw.select(name)))
+        else:
+            nodes = _nodes(lo, hi, rows_of)
+            learn.append(_inside(name, nodes, lo, hi))
+            ask.append(_inside(name, nodes, test_lo, test_hi))
+    cells = beside(learn)
+    taught, asked_about = source.with_others([Features(cells.X[release.cell_of], cells.blocks)], ask)
+    codes, weights, row = _exact_or_weighted(release)
+    labels = number_of(_class_counts(release)[1], source.classes)[codes]
+    examples = Examples(Features(taught.X[row], taught.blocks), labels, len(source.classes), weights)
+    return Lesson(examples, asked_about)
+
+
+def _exact_or_weighted(release: Release) -> tuple[Labels, Floats | None, Labels]:
+    """Return class, weight and row of each example: a row once, or once per class of its distribution."""
+    found = release.classes()
+    if found is not None:
+        return found[0].astype(np.int64), None, np.arange(release.n_rows)
+    shares = np.asarray(release.distributions)
+    row, label = np.nonzero(shares)
+    return label.astype(np.int64), shares[row, label], row.astype(np.int64)
+
+
+def _middles(hierarchy: Hierarchy, column: Column, lo: Codes, hi: Codes) -> Features:
+    """Return the middle of each interval of numbers; a missing value that was joined with others counts as them."""
+    numbers = hierarchy.leaves.to_physical().cast(pl.Float64()).to_numpy()
+    missing = (lo == 0) & (hi == 0) & hierarchy.has_missing
+    first = np.where((lo == 0) & hierarchy.has_missing & ~missing, 1, lo)
+    X = np.zeros((len(lo), column.block.width))
+    X[:, 0] = np.where(missing, column.average, (numbers[first] + numbers[hi]) / 2)
+    if column.can_miss:
+        X[:, 1] = missing
+    return Features(X, (column.block,))
+
+
+def _nodes(lo: Codes, hi: Codes, rows_of: Labels) -> Codes:
+    """Return the distinct generalized values of one attribute, the most frequent ones."""
+    nodes, which = np.unique(np.column_stack([lo, hi]), axis=0, return_inverse=True)
+    counts = np.bincount(which.reshape(-1), rows_of, minlength=len(nodes))
+    frequent: Codes = nodes[np.sort(np.argsort(-counts, kind="stable")[:_MOST_CELLS])]
+    return frequent
+
+
+def _inside(name: str, nodes: Codes, lo: Codes, hi: Codes) -> Features:
+    inside = (nodes[:, 0] <= lo[:, None]) & (hi[:, None] <= nodes[:, 1]) & (lo[:, None] != OUTSIDE)
+    return Features(inside.astype(np.float64), (Block(name, len(nodes), is_number=False),))
+
+
+def _generalized(release: Release, rows: pl.DataFrame) -> Release:
+    """Return test rows as the release would show them: cells of their own, and a class that nobody looks at."""
+    if release.private is None or release.private.recoding is None:
+        fact = f"A release by {release.manifest['method']['name']} has no recoding to apply to test rows"
+        raise IncompatibleError(fact, "use test='raw'; or a method whose recoding is a function of the row")
+    lo, hi = release.private.recoding.transform(release.clean_quasi(rows), release.hierarchies, "suppress")
+    for m, (hierarchy, marginal) in enumerate(zip(release.hierarchies, release.marginals, strict=True)):
+        up_to = np.concatenate([[0], np.cumsum(marginal)])
+        empty = up_to[hi[:, m] + 1] == up_to[lo[:, m]]  # a cell of values that no training row had
+        lo[empty, m], hi[empty, m] = 0, hierarchy.n_leaves - 1
+    about = release.manifest["sensitive"]
+    return replace(
+        release,
+        cell_lo=lo,
+        cell_hi=hi,
+        cell_of=np.arange(len(lo)),
+        sensitive=None if about is None else np.zeros(len(lo), np.int32),
+        cell_counts=None,
+        other=rows.select(release.manifest["other"]),
+        private=None,
+    )

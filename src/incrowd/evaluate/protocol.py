@@ -1,0 +1,267 @@
+"""Publish on training rows, train on the release, test on rows that nobody published: the protocol of the papers.
+
+Last et al. 2014, section 5.1: cross-validation, p samples of each release, the mean over folds x samples, beside two
+baselines: the majority class of the training rows, and the same classifier trained on the original rows.
+A fold's release sees its training rows only; hierarchies that the schema leaves to the data are built from them too.
+
+Where the paper is silent: folds are stratified by class; rows that the schema drops for a missing value are dropped
+from test rows as well.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from incrowd.errors import IncompatibleError, ParameterError, SchemaError
+from incrowd.evaluate.classifiers import Classifier
+from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
+from incrowd.evaluate.lessons import TestRows, Training, all_classes, lessons, number_of, target_of
+from incrowd.evaluate.scores import scores
+from incrowd.hierarchy.hierarchy import leaves_from_data
+from incrowd.release import Release
+from incrowd.schema import Schema
+from incrowd.schema.schema import require_columns
+from incrowd.table import clean, code_classes
+
+Record = dict[str, Any]
+
+_MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table by its schema, without the rows that the schema drops.
+
+    Attributes
+    ----------
+    source
+        The rows as they came, for publishers.
+    features
+        Quasi-identifiers and *other* columns except the class, cleaned, for classifiers.
+    target
+        The class, cleaned.
+    """
+
+    source: pl.DataFrame
+    features: pl.DataFrame
+    target: pl.Series
+
+    @classmethod
+    def of(cls, source: pl.DataFrame, schema: Schema) -> Rows:
+        """Clean a table as a publisher would."""
+        if schema.target is None:
+            fact = "The schema has neither a target nor a sensitive column: there is nothing to predict"
+            raise SchemaError(fact, "name the column to predict: target = ...")
+        others = [name for name in schema.other if name != schema.target]
+        coded = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+        require_columns(list(dict.fromkeys([*coded, *schema.other])), source.columns)
+        cleaned = {name: _cleaned(source[name], schema) for name in coded}
+        target = cleaned.get(schema.target, source[schema.target])
+        features = pl.DataFrame([*(cleaned[name] for name in schema.quasi), *(source[name] for name in others)])
+        if schema.missing == "drop":
+            kept = pl.DataFrame(list(cleaned.values())).select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+            source, features, target = source.filter(kept), features.filter(kept), target.filter(kept)
+        return cls(source, features, target)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.source.height
+
+    def take(self, rows: Labels) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.source[rows], self.features[rows], self.target[rows])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training rows and test rows."""
+
+    number: int
+    train: Rows
+    test: Rows
+
+    @cached_property
+    def classes(self) -> pl.Series:
+        """All classes of both, in order."""
+        return code_classes(pl.concat([self.train.target.alias("c"), self.test.target.alias("c")]))[1]
+
+    @cached_property
+    def truth(self) -> Labels:
+        """Classes of the test rows."""
+        return number_of(self.test.target, self.classes)
+
+
+def folds(rows: Rows, cv: int | str, seed: int) -> Iterator[Fold]:
+    """Yield the folds of cross-validation, stratified by class.
+
+    Parameters
+    ----------
+    cv
+        Number of folds, or repeats and folds: ``"5x2"``.
+    """
+    for number, (train, test) in enumerate(_splits(rows, cv, seed)):
+        yield Fold(number, rows.take(train), rows.take(test))
+
+
+def n_folds(cv: int | str) -> tuple[int, int]:
+    """Return repeats and folds per repeat."""
+    first, times, second = str(cv).lower().partition("x")
+    try:
+        repeats, parts = (int(first), int(second)) if times else (1, int(first))
+    except ValueError:
+        repeats = parts = 0
+    if repeats < 1 or parts < 2:
+        fact = f"cv is {cv!r}"
+        raise ParameterError(fact, "use a number of folds, 2 or more, such as 10; or repeats and folds, such as '5x2'")
+    return repeats, parts
+
+
+def _splits(rows: Rows, cv: int | str, seed: int) -> list[tuple[Labels, Labels]]:
+    from sklearn.model_selection import KFold, StratifiedKFold  # noqa: PLC0415
+
+    repeats, parts = n_folds(cv)
+    if rows.n_rows < 2 * parts:
+        fact = f"The table has {rows.n_rows} rows, too few for {parts} folds"
+        raise ParameterError(fact, "use fewer folds")
+    labels, values = code_classes(rows.target)
+    assert labels is not None
+    require_classes(len(values))
+    split = StratifiedKFold if np.bincount(labels).max() >= parts else KFold
+    found: list[tuple[Labels, Labels]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
+        for repeat in range(repeats):
+            found += split(parts, shuffle=True, random_state=seed + repeat).split(labels, labels)
+    return found
+
+
+def require_classes(n_classes: int) -> None:
+    """Refuse what is no classification."""
+    if n_classes > _MOST_CLASSES:
+        fact = f"The class has {n_classes} distinct values"
+        raise ParameterError(fact, "evaluation is for classes: name another target, or sort its values into bins first")
+
+
+def judge_baselines(fold: Fold, learners: Sequence[Classifier], *, seed: int = 0) -> list[Record]:
+    """Return scores of the majority class and of classifiers trained on the original rows."""
+    encoding = Encoding.of(fold.train.features)
+    labels = number_of(fold.train.target, fold.classes)
+    examples = Examples(encoding.encode(fold.train.features), labels, len(fold.classes))
+    asked = encoding.encode(fold.test.features)
+    shares = np.tile(examples.shares(), (fold.test.n_rows, 1))
+    records = [{"data": "majority", "classifier": None, **scores(fold.truth, shares), "seconds": 0.0}]
+    for learner in learners:
+        start = time.perf_counter()
+        found = learner.predict(examples, asked, seed)
+        records.append(_record("original", learner, fold.truth, found, start))
+    return [{"fold": fold.number, "sample": 0, **record} for record in records]
+
+
+def judge_release(
+    release: Any,  # noqa: ANN401
+    fold: Fold,
+    learners: Sequence[Classifier],
+    *,
+    training: Training = "samples",
+    test: TestRows = "raw",
+    samples: int = 10,
+    seed: int = 0,
+) -> list[Record]:
+    """Return scores of classifiers that were trained on a release of the fold's training rows."""
+    if not isinstance(release, Release):
+        records = [_judge_projections(release, fold, learner, seed) for learner in learners]
+        return [{"fold": fold.number, "sample": 0, **record} for record in records]
+    records = []
+    taught = lessons(release, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed)
+    for number, lesson in enumerate(taught):
+        for learner in learners:
+            start = time.perf_counter()
+            found = learner.predict(lesson.train, lesson.test, seed)
+            record = _record("release", learner, fold.truth, found, start)
+            records.append({"fold": fold.number, "sample": number, **record})
+    return records
+
+
+def _record(data: str, learner: Classifier, truth: Labels, found: Floats, start: float) -> Record:
+    seconds = time.perf_counter() - start
+    about = {"data": data, "classifier": learner.name}
+    return {**about, **scores(truth, found, calibrated=learner.calibrated), "seconds": round(seconds, 4)}
+
+
+def _judge_projections(release: Any, fold: Fold, learner: Classifier, seed: int) -> Record:  # noqa: ANN401
+    """Judge a release of projections by what it teaches classifiers itself; it takes raw rows."""
+    if learner.estimator is None:
+        fact = f"The classifier {learner.name!r} cannot be trained on projections, which need one of scikit-learn's"
+        raise IncompatibleError(fact, "use tree, forest, boosting or logistic")
+    start = time.perf_counter()
+    model = release.classifier(learner.estimator(release.n_rows, seed))
+    found = np.zeros((fold.test.n_rows, len(fold.classes)))
+    known = number_of(pl.Series(model.classes_), fold.classes)
+    found[:, known] = model.predict_proba(fold.test.source)
+    return _record("release", learner, fold.truth, found, start)
+
+
+def fold_of_release(release: Any, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:  # noqa: ANN401
+    """Return test rows of a release, and the rows that it was made of if they are at hand."""
+    manifest = release.manifest
+    is_rows = isinstance(release, Release)
+    target = target_of(release) if is_rows else release.target
+    quasi = release.quasi
+    others = [name for name in manifest["other"] if name != target] if is_rows else []
+    if not is_rows:
+        quasi = [column["name"] for column in manifest["columns"]]
+    tokens = manifest["missing"]["tokens"]
+    published = class_values(release)
+
+    def rows(frame: pl.DataFrame) -> tuple[Rows, Labels]:
+        require_columns([*quasi, *others, target], frame.columns)
+        cleaned = release.clean_quasi(frame) if is_rows else [clean(frame[name], None, None, tokens) for name in quasi]
+        features = pl.DataFrame([*cleaned, *(frame[name] for name in others)])
+        classes, labels = all_classes(published, frame[target], tokens)
+        found = Rows(frame, features, classes.gather(labels).alias(target))
+        if manifest["missing"]["policy"] != "drop":
+            return found, labels
+        coded = pl.DataFrame([*cleaned, found.target])
+        kept = np.flatnonzero(coded.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy())
+        return found.take(kept), labels
+
+    asked, _ = rows(test)
+    if asked.n_rows == 0:
+        fact = "No test row is left: all have a missing value"
+        raise ParameterError(fact, "test with complete rows")
+    if original is not None:
+        return Fold(0, rows(original)[0], asked)
+    return Fold(0, Rows(pl.DataFrame(), pl.DataFrame(), _marginal(release, published).alias(target)), asked)
+
+
+def class_values(release: Any) -> pl.Series:  # noqa: ANN401
+    """Return the class values of a release."""
+    if not isinstance(release, Release):
+        about = release.manifest["class"]
+        return leaves_from_data(about["values"], about["type"])
+    found = release.classes()
+    return release.sensitive_values if found is None else found[1]
+
+
+def _marginal(release: Any, published: pl.Series) -> pl.Series:  # noqa: ANN401
+    """Return the classes of the released rows, in no order: how often each occurs is public."""
+    if isinstance(release, Release):
+        found = release.classes()
+        counts = release.manifest["sensitive"]["marginal"] if found is None else np.bincount(found[0])
+    else:
+        counts = release.manifest["class"]["marginal"]
+    return published.gather(np.repeat(np.arange(len(published)), counts))
+
+
+def _cleaned(column: pl.Series, schema: Schema) -> pl.Series:
+    attribute = schema.attributes[column.name]
+    return clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens)
