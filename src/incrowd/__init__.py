@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SchemaError,
         VerificationError,
     )
+    from incrowd.evaluate import Evaluation, evaluate
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.mining.clusters import KAnonymousClusters
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from incrowd.mining.rules import anonymous_rules
     from incrowd.mining.tree import KAnonymousTreeClassifier
     from incrowd.publish import (
+        DMPD,
         KACTUS,
         NHAA,
         PAIS,
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
         plot_suppression,
         suppression_curves,
     )
-    from incrowd.release import Release
+    from incrowd.release import ProjectionRelease, Release
     from incrowd.schema import Schema
     from incrowd.verify import Verdict, verify
 
@@ -70,6 +72,7 @@ _HOME = {
         "SchemaError",
         "VerificationError",
     ),
+    "incrowd.evaluate": ("Evaluation",),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
     "incrowd.mining.clusters": ("KAnonymousClusters",),
@@ -78,6 +81,7 @@ _HOME = {
     "incrowd.mining.rules": ("anonymous_rules",),
     "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
+        "DMPD",
         "IACc",
         "IACk",
         "KACTUS",
@@ -99,20 +103,22 @@ _HOME = {
         "plot_suppression",
         "suppression_curves",
     ),
-    "incrowd.release": ("Release",),
+    "incrowd.release": ("ProjectionRelease", "Release"),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict",),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_VERBS = ("audit", "publish", "verify")  # packages that can be called: importing one binds it to this name
+_VERBS = ("audit", "evaluate", "publish", "verify")  # packages that can be called: importing one binds it to this name
 
 __all__ = [
+    "DMPD",
     "KACTUS",
     "NHAA",
     "PAIS",
     "TDR",
     "TDS",
     "Audit",
+    "Evaluation",
     "HierarchyError",
     "IACc",
     "IACk",
@@ -129,6 +135,7 @@ __all__ = [
     "NSVDist",
     "ParameterError",
     "PartitionClassifier",
+    "ProjectionRelease",
     "Release",
     "Schema",
     "SchemaError",
@@ -145,6 +152,7 @@ __all__ = [
     "bins",
     "compare_rules",
     "dates",
+    "evaluate",
     "frequency",
     "group_size_curve",
     "level_curves",

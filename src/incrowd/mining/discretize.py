@@ -25,6 +25,8 @@ from incrowd.hierarchy.hierarchy import type_of
 from incrowd.release.intervals import Cuts, in_intervals
 from incrowd.table import clean, code_classes
 
+__all__ = ["Cuts", "discretized", "in_intervals", "mdl_cuts"]
+
 
 def mdl_cuts(column: pl.Series, target: pl.Series) -> Cuts:
     """Return where to cut a numeric column, from low to high."""

@@ -30,21 +30,26 @@ Information Sciences 2010, section 4.1.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.special import logsumexp
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from incrowd import io
 from incrowd.errors import ParameterError
 from incrowd.mining.columns import Column, checked_classes, columns_of, numbers_of
 from incrowd.mining.feature_codes import coder_of
 from incrowd.mining.feature_search import partition_of
+from incrowd.mining.naive_bayes import NaiveBayes
+from incrowd.schema.schema import require_columns
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
@@ -90,6 +95,9 @@ class PartitionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
+    _names: list[str] | None  # of columns that are found by name: after `fit_projections`
+    _prepare: Callable[[Any], pl.DataFrame] | None
+
     def fit(self, X: Any, y: Any) -> PartitionClassifier:  # noqa: ANN401
         """Train one classifier per part.
 
@@ -100,18 +108,54 @@ class PartitionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y
             The class of each person.
         """
+        self._names, self._prepare = None, None
         columns = columns_of(self, X, reset=True)
         self.classes_, classes = np.unique(checked_classes(columns, y, type(self).__name__), return_inverse=True)
         self.parts_ = self._numbered([column.name for column in columns])
         inducer = inducer_of(self.inducer, self.random_state)
-        ranks = isinstance(inducer, BaseDecisionTree)
         used = {m for part in self.parts_ for m in part}
-        self._coders = {m: coder_of(columns[m], classes, ranks=ranks) for m in used}
+        self._coders = {m: coder_of(columns[m], classes, inducer) for m in used}
         self._log_prior = log_shares(classes, len(self.classes_))
         self.models_ = []
         coded = self._coded(columns)
         for part in self.parts_:
             self.models_.append(PartModel(inducer, stacked(coded, part), classes, len(self.classes_)))
+        return self
+
+    def fit_projections(
+        self, frames: Sequence[Any], target: str, *, prepare: Callable[[Any], pl.DataFrame] | None = None
+    ) -> PartitionClassifier:
+        """Train one classifier per projection: rows of different projections need not belong together.
+
+        Parameters
+        ----------
+        frames
+            Frames that each have the class and other columns of their own; these are the parts, whatever `parts` is.
+        target
+            Name of the class.
+        prepare
+            Turns the rows of later predictions into columns like those of the frames. The columns are found by name.
+        """
+        tables = [io.to_polars(frame) for frame in frames]
+        features = [table.drop(target).columns for table in tables]
+        names = [name for part in features for name in part]
+        self._names, self._prepare = names, prepare
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, object)
+        self.classes_ = np.unique(tables[0][target].to_numpy())
+        self.parts_ = [[names.index(name) for name in part] for part in features if part]
+        inducer = inducer_of(self.inducer, self.random_state)
+        self._coders, self.models_ = {}, []
+        for table, part in zip(tables, features, strict=True):
+            seen, classes = np.unique(table[target].to_numpy(), return_inverse=True)
+            if seen.tolist() != self.classes_.tolist():
+                fact = "the projections do not have the same classes"
+                raise ParameterError(fact, "take the projections of one release")
+            self._log_prior = log_shares(classes, len(seen))
+            own = {names.index(name): coder_of(table[name], classes, inducer) for name in part}
+            if own:
+                coded = np.hstack([coder.code(table[names[m]]) for m, coder in own.items()])
+                self.models_.append(PartModel(inducer, coded, classes, len(seen)))
+            self._coders |= own
         return self
 
     def predict_log_proba(self, X: Any) -> Float64:  # noqa: ANN401
@@ -131,12 +175,21 @@ class PartitionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> Float64:  # noqa: ANN401
         check_is_fitted(self)
-        columns = columns_of(self, X, reset=False)
+        columns, n_rows = self._columns(X)
         coded = self._coded(columns)
         logs = [
             model.log_probabilities(stacked(coded, part)) for model, part in zip(self.models_, self.parts_, strict=True)
         ]
-        return combined(np.tile(self._log_prior, (len(columns[0]), 1)), logs)
+        return combined(np.tile(self._log_prior, (n_rows, 1)), logs)
+
+    def _columns(self, X: Any) -> tuple[list[pl.Series], int]:  # noqa: ANN401
+        if self._names is None:
+            columns = columns_of(self, X, reset=False)
+            return columns, len(columns[0])
+        frame = io.to_polars(X)
+        shown = frame if self._prepare is None else self._prepare(frame)
+        require_columns(self._names, shown.columns)
+        return [shown[name] for name in self._names], frame.height
 
     def _coded(self, columns: Sequence[pl.Series]) -> dict[int, Float64]:
         return {m: coder.code(columns[m]) for m, coder in self._coders.items()}
@@ -164,23 +217,61 @@ class PartModel:
         A classifier, which is copied.
     numbers, classes
         Coded training rows, and their classes from 0 to ``n_classes - 1``, all of which occur.
+    weights
+        How many people each row stands for, if not one.
     """
 
-    def __init__(self, inducer: Any, numbers: Float64, classes: Int64, n_classes: int) -> None:  # noqa: ANN401
-        self.classifier = clone(inducer).fit(numbers, classes)
+    def __init__(
+        self,
+        inducer: Any,  # noqa: ANN401
+        numbers: Float64,
+        classes: Int64,
+        n_classes: int,
+        weights: Float64 | None = None,
+    ) -> None:
+        weighted = {} if weights is None else {"sample_weight": weights}
         self._log_leaves: Float64 | None = None
-        if isinstance(self.classifier, BaseDecisionTree):
-            n_nodes = self.classifier.tree_.node_count
-            cells = self.classifier.apply(numbers) * n_classes + classes
-            counts = np.bincount(cells, minlength=n_nodes * n_classes).reshape(n_nodes, n_classes)
-            self._log_leaves = np.log(laplace(counts))
+        if not isinstance(inducer, BaseDecisionTree):
+            self.classifier = clone(inducer).fit(numbers, classes, **weighted)
+            return
+        self.classifier = clone(inducer) if isinstance(inducer.random_state, np.random.RandomState) else copy(inducer)
+        coded = _for_trees(numbers)
+        with config_context(skip_parameter_validation=True):  # checking takes longer than learning from a small table
+            self.classifier.fit(coded, classes, check_input=False, **weighted)
+        tree = self.classifier.tree_
+        cells = tree.apply(coded) * n_classes + classes
+        counts = np.bincount(cells, weights, minlength=tree.node_count * n_classes)
+        self._log_leaves = np.log(laplace(counts.reshape(tree.node_count, n_classes)))
 
     def log_probabilities(self, numbers: Float64) -> Float64:
         """Return the logarithm of each class's probability, [rows x classes]."""
         if self._log_leaves is not None:
-            return np.asarray(self._log_leaves[self.classifier.apply(numbers)], np.float64)
+            return np.asarray(self._log_leaves[self.classifier.tree_.apply(_for_trees(numbers))], np.float64)
         shares = np.asarray(self.classifier.predict_proba(numbers), np.float64)
         return np.log(np.maximum(shares, _LEAST))
+
+
+def for_weighted_rows(inducer: Any, n_rows: int) -> Any:  # noqa: ANN401
+    """Return the inducer that learns from distinct rows with weights what this one learns from all `n_rows`.
+
+    ``None`` if there is none. A limit on the rows of a leaf becomes one on their weight; nothing else may count rows.
+    """
+    if isinstance(inducer, NaiveBayes):
+        return inducer
+    if type(inducer) is not DecisionTreeClassifier:
+        return None
+    given = inducer.get_params()
+    least, plain = given["min_samples_leaf"], DecisionTreeClassifier().get_params()
+    same = ("splitter", "min_samples_split", "min_weight_fraction_leaf", "max_features", "class_weight")
+    if not isinstance(least, int) or least > n_rows / 2 or any(given[name] != plain[name] for name in same):
+        return None
+    return clone(inducer).set_params(min_samples_leaf=1, min_weight_fraction_leaf=least * (1 - 1e-9) / n_rows)
+
+
+def _for_trees(numbers: Float64) -> npt.NDArray[np.float32]:
+    """Return numbers as scikit-learn's trees keep them."""
+    most = np.finfo(np.float32).max
+    return np.ascontiguousarray(np.clip(numbers, -most, most), np.float32)
 
 
 def laplace(counts: npt.ArrayLike) -> Float64:

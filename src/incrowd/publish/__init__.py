@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from incrowd.errors import ParameterError
+from incrowd.publish.dmpd import DMPD
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
@@ -40,10 +41,12 @@ PUBLISHERS: dict[str, type[Publisher]] = {
         TDR,
         PAIS,
         SeqA,
+        DMPD,
     )
 }
 
 __all__ = [
+    "DMPD",
     "KACTUS",
     "NHAA",
     "PAIS",

@@ -16,6 +16,7 @@ from incrowd.errors import InputError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import leaves_from_data
 from incrowd.recoding import from_arrays
+from incrowd.release.projections import PAYLOAD, ProjectionRelease
 from incrowd.release.release import FORMAT, Private, Release
 
 MANIFEST, PARQUET, CSV, ROWS, RECODING, RINGS = (
@@ -45,12 +46,11 @@ def save(release: Release, path: Path) -> None:
         _save_private(release.private, release, folder, secret)
 
 
-def load(path: Path) -> Release:
+def load(path: Path) -> Release | ProjectionRelease:
     """Read a release folder, and the private one if it lies beside it."""
-    manifest = _read_json(path / MANIFEST)
-    if manifest.get("format") != FORMAT:
-        fact = f"{path} has format {manifest.get('format')!r}, and this version reads format {FORMAT}"
-        raise InputError(fact, "install the version of incrowd that wrote it")
+    manifest = read_manifest(path)
+    if manifest.get("payload") == PAYLOAD:
+        return ProjectionRelease.load(path)
     coded = io.read(path / PARQUET)
     hierarchies = tuple(_hierarchy(column["hierarchy"]) for column in manifest["quasi"])
     names = [column["name"] for column in manifest["quasi"]]
@@ -82,20 +82,45 @@ def load(path: Path) -> Release:
     )
 
 
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest of a folder that this version can read."""
+    manifest = read_json(path / MANIFEST)
+    if manifest.get("format") != FORMAT:
+        fact = f"{path} has format {manifest.get('format')!r}, and this version reads format {FORMAT}"
+        raise InputError(fact, "install the version of incrowd that wrote it")
+    return manifest
+
+
 def _save_public(release: Release, folder: Path) -> None:
-    _write_json(release.manifest, folder / MANIFEST)
+    write_json(release.manifest, folder / MANIFEST)
     io.write(release.coded(), folder / PARQUET)
     io.write(release.labelled(), folder / CSV)
 
 
-def _digest(folder: Path) -> str:
+def digest(*files: Path) -> str:
     """Return what ties a private folder to its release."""
-    return hashlib.sha256((folder / MANIFEST).read_bytes() + (folder / PARQUET).read_bytes()).hexdigest()
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _digest(folder: Path) -> str:
+    return digest(folder / MANIFEST, folder / PARQUET)
+
+
+def read_private(path: Path, own: str) -> dict[str, Any] | None:
+    """Return what the private folder beside a release says, ``None`` if there is none; it must be of this release."""
+    folder = private_folder(path)
+    if not folder.is_dir():
+        return None
+    about = read_json(folder / MANIFEST)
+    if about.get("release") != own:
+        fact = f"{folder} does not belong to {path}: it was written with another release, or one of them was changed"
+        raise InputError(fact, "move it away to load the release without its private part")
+    return about
 
 
 def _save_private(private: Private, release: Release, public: Path, folder: Path) -> None:
     about = {"seed": private.seed, "method": release.manifest["method"], "release": _digest(public)}
-    _write_json(about, folder / MANIFEST)
+    write_json(about, folder / MANIFEST)
     io.write(pl.DataFrame({"row": private.rows}), folder / ROWS)
     recoding = private.recoding
     if recoding is not None:
@@ -105,13 +130,9 @@ def _save_private(private: Private, release: Release, public: Path, folder: Path
 
 
 def _load_private(path: Path) -> Private | None:
-    folder = private_folder(path)
-    if not folder.is_dir():
+    folder, about = private_folder(path), read_private(path, _digest(path))
+    if about is None:
         return None
-    about = _read_json(folder / MANIFEST)
-    if about.get("release") != _digest(path):
-        fact = f"{folder} does not belong to {path}: it was written with another release, or one of them was changed"
-        raise InputError(fact, "move it away to load the release without its private part")
     rows: npt.NDArray[np.int64] = io.read(folder / ROWS)["row"].to_numpy()
     recoding = None
     if (folder / RECODING).exists():
@@ -128,7 +149,8 @@ def _hierarchy(data: dict[str, Any]) -> Hierarchy:
     return cast("Hierarchy", hierarchy.from_dict(data))
 
 
-def _write_json(data: dict[str, Any], path: Path) -> None:
+def write_json(data: dict[str, Any], path: Path) -> None:
+    """Write a manifest."""
     path.write_text(json.dumps(data, ensure_ascii=False, indent=1, default=_plain) + "\n", encoding="utf-8")
 
 
@@ -136,7 +158,8 @@ def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a manifest."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

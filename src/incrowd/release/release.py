@@ -327,8 +327,11 @@ class Release:
         save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path) -> Release:
-        """Read a release folder; the private part too, if it lies beside it."""
+    def load(cls, path: str | Path) -> Any:  # noqa: ANN401
+        """Read a release folder; the private part too, if it lies beside it.
+
+        A folder of projections gives a `ProjectionRelease`.
+        """
         from incrowd.release.folder import load  # noqa: PLC0415
 
         return load(Path(path))
@@ -355,7 +358,7 @@ class Release:
 
     def __repr__(self) -> str:
         rows = self.manifest["rows"]
-        promises = ", ".join(_promise(guarantee) for guarantee in self.manifest["guarantees"])
+        promises = ", ".join(promise_text(guarantee) for guarantee in self.manifest["guarantees"])
         return f"Release({self.manifest['method']['name']}: {promises}; {rows['released']} of {rows['input']} rows)"
 
     def _repr_html_(self) -> str:
@@ -363,7 +366,8 @@ class Release:
         return f"<p>{html.escape(repr(self))}</p>{head._repr_html_()}"
 
 
-def _promise(guarantee: Mapping[str, Any]) -> str:
+def promise_text(guarantee: Mapping[str, Any]) -> str:
+    """Write one guarantee for people."""
     kind = guarantee["kind"]
     if kind == "lkc":
         return f"LKC = ({guarantee['L']}, {guarantee['K']}, {guarantee['C']})"

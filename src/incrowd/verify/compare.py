@@ -16,7 +16,7 @@ def equal_values(a: pl.Series, b: pl.Series) -> Array:
         return same.to_numpy()
     if pl.String in (a.dtype, b.dtype):
         text, typed = (a, b) if a.dtype == pl.String else (b, a)
-        read = _read_like(text, typed.dtype)
+        read = read_like(text, typed.dtype)
         if read is not None:
             empty = text.fill_null("").str.strip_chars(" ") == ""
             return (read.eq_missing(typed) & (read.is_not_null() | empty)).to_numpy()
@@ -48,7 +48,8 @@ def is_comparable(dtype: pl.DataType) -> bool:
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 
-def _read_like(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+def read_like(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+    """Read text as a type; ``None`` where there is no one way to."""
     if dtype == pl.Datetime and getattr(dtype, "time_zone", None) is None:
         same = text.str.replace(" ", "T", literal=True)
         return same.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="ns", strict=False).cast(dtype)

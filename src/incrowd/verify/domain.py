@@ -60,7 +60,7 @@ class Values:
         if self.type == "str":
             return self._code_text(column, tokens)
         column = without_tokens(column, tokens)
-        converted = _convert(column, self.type)
+        converted = convert(column, self.type)
         ranks = np.array([i for i in range(len(self.series)) if i != self.null_rank], np.int32)
         if self.type == "bool":
             converted = converted.cast(pl.Int8())
@@ -226,7 +226,7 @@ def _parse(value: Any, kind: str) -> Any:  # noqa: ANN401 - plain data
     return _WRONG
 
 
-def _convert(column: pl.Series, kind: str) -> pl.Series:
+def convert(column: pl.Series, kind: str) -> pl.Series:
     """Bring a column to the type of the listed values; what does not fit becomes null."""
     dtype = column.dtype
     if dtype.is_nested():

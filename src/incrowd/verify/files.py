@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,12 @@ class _DuplicateKeyError(ValueError):
     """An object names a key twice: readers disagree on which of them counts."""
 
 
-def folder_problems(folder: Path) -> list[str]:
+def folder_problems(folder: Path, files: Sequence[str] = FILES) -> list[str]:
     """Say which files are too many, missing, or not files of their own."""
     present = sorted(path.name for path in folder.iterdir())
-    strange = [name for name in present if name not in FILES]
-    lost = [name for name in FILES if name not in present]
-    odd = [name for name in FILES if name in present and not _is_regular(folder / name)]
+    strange = [name for name in present if name not in files]
+    lost = [name for name in files if name not in present]
+    odd = [name for name in files if name in present and not _is_regular(folder / name)]
     problems = [f"{', '.join(map(repr, strange))} does not belong into a release"] if strange else []
     problems += [f"{', '.join(lost)} is missing"] if lost else []
     return problems + ([f"{', '.join(odd)} is a link, a folder or something else than a file"] if odd else [])
@@ -65,19 +66,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_parquet(data: bytes | None, problems: list[str]) -> pl.DataFrame | None:
+def read_parquet(data: bytes | None, problems: list[str], name: str = "release.parquet") -> pl.DataFrame | None:
     """Return the coded rows, and name what a writer left beside the columns: pandas, for one, keeps the index there."""
     try:
         frame = pl.read_parquet(io.BytesIO(data or b""), hive_partitioning=False)
         metadata = pl.read_parquet_metadata(io.BytesIO(data or b""))
     except (OSError, pl.exceptions.PolarsError):
-        problems.append("release.parquet cannot be read")
+        problems.append(f"{name} cannot be read")
         return None
     unknown = sorted(set(metadata) - _KNOWN_METADATA)
     if unknown:
-        problems.append(f"release.parquet carries the metadata {', '.join(map(repr, unknown))}")
+        problems.append(f"{name} carries the metadata {', '.join(map(repr, unknown))}")
     if not _is_bare_schema(metadata.get("ARROW:schema", ""), frame):
-        problems.append("release.parquet carries metadata in its schema")
+        problems.append(f"{name} carries metadata in its schema")
     return frame
 
 
@@ -96,14 +97,14 @@ def _is_bare_schema(encoded: str, frame: pl.DataFrame) -> bool:
     return len(encoded) <= 2 * len(plain) + _SCHEMA_SLACK and all(any(w in name for name in known) for w in words)
 
 
-def read_csv(data: bytes | None, problems: list[str]) -> pl.DataFrame:
+def read_csv(data: bytes | None, problems: list[str], name: str = "release.csv") -> pl.DataFrame:
     """Return the rows for people, every cell as the text that stands there; an empty frame when there are none."""
     data = data or b""
     if data.startswith(_BOM):
-        problems.append("release.csv starts with a byte order mark")
+        problems.append(f"{name} starts with a byte order mark")
         data = data.removeprefix(_BOM)
     if data.startswith(_PACKED):
-        problems.append("release.csv is packed")
+        problems.append(f"{name} is packed")
         return pl.DataFrame()
     try:
         data.decode()
@@ -114,7 +115,7 @@ def read_csv(data: bytes | None, problems: list[str]) -> pl.DataFrame:
             return pl.read_csv(body, has_header=False, schema=schema) if body else pl.DataFrame(schema=schema)
     except (ValueError, csv.Error, pl.exceptions.PolarsError):
         pass
-    problems.append("release.csv cannot be read")
+    problems.append(f"{name} cannot be read")
     return pl.DataFrame()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,17 +12,20 @@ import polars as pl
 from incrowd.verify.core import check_into
 from incrowd.verify.domain import Array
 from incrowd.verify.files import file_bytes, folder_problems, read_csv, read_manifest, read_parquet
+from incrowd.verify.order import check_order
+from incrowd.verify.projection_manifest import is_projections
+from incrowd.verify.projections import check_projections_into
 from incrowd.verify.verdict import Findings, Verdict
-
-_SHUFFLED_FROM = 10
-_IN_ORDER = 0.99
 
 
 def check_folder(folder: Path, original: pl.DataFrame | None, rows: Array | None) -> Verdict:
     """Check the files of a release."""
     findings = Findings()
-    problems = folder_problems(folder)
-    manifest = read_manifest(file_bytes(folder / "manifest.json"), problems)
+    unreadable: list[str] = []
+    manifest = read_manifest(file_bytes(folder / "manifest.json"), unreadable)
+    if is_projections(manifest):
+        return _check_projections(findings, folder, manifest, original, rows)
+    problems = folder_problems(folder) + unreadable
     frame = read_parquet(file_bytes(folder / "release.parquet"), problems)
     csv = read_csv(file_bytes(folder / "release.csv"), problems)
     findings.judge("files", problems, "the three files of a release and no other")
@@ -34,8 +38,32 @@ def check_folder(folder: Path, original: pl.DataFrame | None, rows: Array | None
     if rows is None and (private / "rows.parquet").is_file():
         rows = _read_rows(findings, private / "rows.parquet")
         rings = _read_rings(findings, private / "rings.parquet")
-    _check_order(findings, rows)
+    check_order(findings, rows)
     check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings)
+    return findings.verdict()
+
+
+def _check_projections(
+    findings: Findings, folder: Path, manifest: dict[str, Any], original: pl.DataFrame | None, rows: Array | None
+) -> Verdict:
+    """Check the files of projections: as many as the manifest has parts."""
+    parts = manifest.get("parts")
+    stems = [f"projection-{number + 1}" for number in range(len(parts) if isinstance(parts, list) else 0)]
+    files = ["manifest.json", *(f"{stem}.{end}" for stem in stems for end in ("parquet", "csv"))]
+    problems = folder_problems(folder, files)
+    frames = [read_parquet(file_bytes(folder / f"{s}.parquet"), problems, f"{s}.parquet") for s in stems]
+    csvs = [read_csv(file_bytes(folder / f"{stem}.csv"), problems, f"{stem}.csv") for stem in stems]
+    findings.judge("files", problems, f"the {len(files)} files of a release and no other")
+    readable = [frame for frame in frames if frame is not None]
+    if len(readable) < len(frames):
+        findings.skip("payload", "not looked at: the files cannot be read")
+        return findings.verdict()
+    private = folder.resolve().with_name(f"{folder.resolve().name}.private")
+    maps = None if rows is None else list(np.atleast_2d(rows))
+    if rows is None and stems and (private / "rows-1.parquet").is_file():
+        found = [_read_rows(findings, private / f"rows-{number + 1}.parquet") for number in range(len(stems))]
+        maps = [own for own in found if own is not None]
+    check_projections_into(findings, manifest, readable, original=original, rows=maps, csvs=csvs)
     return findings.verdict()
 
 
@@ -43,7 +71,7 @@ def _read_rows(findings: Findings, path: Path) -> Array | None:
     try:
         return pl.read_parquet(io.BytesIO(path.read_bytes()))["row"].to_numpy()
     except (OSError, pl.exceptions.PolarsError):
-        findings.judge("row map", ["the private rows.parquet has no readable column 'row'"], "")
+        findings.judge("row map", [f"the private {path.name} has no readable column 'row'"], "")
         return None
 
 
@@ -53,24 +81,3 @@ def _read_rings(findings: Findings, path: Path) -> pl.DataFrame | None:
     except (OSError, pl.exceptions.PolarsError):
         findings.judge("rings", ["the private rings.parquet cannot be read"], "")
         return None
-
-
-def _check_order(findings: Findings, rows: Array | None) -> None:
-    """Rows that stand in the order of the originals, or nearly, say who is who to whoever knows that order."""
-    if rows is None or rows.ndim != 1 or rows.dtype.kind not in "iu":
-        findings.skip("order", "needs the row map: whether rows are shuffled cannot be seen without it")
-        return
-    problems = []
-    if len(rows) >= _SHUFFLED_FROM:
-        alike = _rank_correlation(rows)
-        if abs(alike) >= _IN_ORDER:
-            way = "order" if alike > 0 else "reversed order"
-            problems.append(f"the rows stand in the {way} of the originals (rank correlation {alike:.3f})")
-    findings.judge("order", problems, "rows are shuffled")
-
-
-def _rank_correlation(rows: Array) -> float:
-    """Return Spearman's correlation of row numbers with their positions."""
-    n = len(rows)
-    gap = (np.argsort(rows, kind="stable") - np.arange(n)).astype(np.float64)
-    return 1 - 6 * float(gap @ gap) / (n * (float(n) ** 2 - 1))

@@ -128,15 +128,15 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         return None, reading
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
-    parameters = _read_method(reading, manifest)
+    parameters = read_method(reading, manifest)
     recoding = reading.field(manifest, "recoding", "text")
     if recoding not in (None, "homogeneous", "non-homogeneous"):
         reading.manifest.append("recoding is neither homogeneous nor non-homogeneous")
-    rows = _read_rows(reading, manifest)
-    policy, tokens = _read_missing(reading, manifest)
+    rows = read_rows(reading, manifest)
+    policy, tokens = read_missing(reading, manifest)
     quasi = tuple(_read_quasi(reading, manifest))
     sensitive = _read_sensitive(reading, manifest)
-    promises = tuple(_read_promises(reading, manifest, has_sensitive=sensitive is not None))
+    promises = tuple(read_promises(reading, manifest, has_sensitive=sensitive is not None))
     other = tuple(reading.field(manifest, "other", "a list of texts") or ())
     dropped = tuple(reading.field(manifest, "dropped", "a list of texts") or ())
     claims = Claims(str(recoding), promises, rows, policy, tokens, quasi, sensitive, other, dropped)
@@ -147,7 +147,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     return (claims if readable else None), reading
 
 
-def _read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
+def read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of the method: few words and numbers, and nothing that would repeat its random choices."""
     method = reading.field(manifest, "method", "an object") or {}
     reading.closed(method, ("name", "parameters"), "method")
@@ -190,13 +190,15 @@ def _impossible(claims: Claims, parameters: dict[str, Any]) -> list[str]:
     return problems
 
 
-def _read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
+def read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
+    """Return the row accounting."""
     rows = reading.field(manifest, "rows", "an object") or {}
     reading.closed(rows, _ROW_KEYS, "rows")
     return {key: reading.field(rows, key, "a count", "rows.") for key in _ROW_KEYS}
 
 
-def _read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+def read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return what happens to missing values, and the texts that mean missing."""
     missing = reading.field(manifest, "missing", "an object") or {}
     reading.closed(missing, ("policy", "tokens"), "missing")
     policy = reading.field(missing, "policy", "text", "missing.")
@@ -236,7 +238,7 @@ def _read_domain(reading: Reading, data: dict[str, Any], where: str, column: str
         return None
     reading.closed(data, _HIERARCHY_KEYS[kind], where.rstrip("."))
     listed = "values" if kind == "intervals" else "leaves"
-    values = _read_listed(reading, data, listed, where)
+    values = read_listed(reading, data, listed, where)
     levels: list[list[str]] = []
     if kind == "taxonomy":
         levels = reading.field(data, "levels", "a list of lists of texts", where) or []
@@ -250,7 +252,8 @@ def _read_domain(reading: Reading, data: dict[str, Any], where: str, column: str
     return Domain(kind, values, tuple(map(tuple, levels)))
 
 
-def _read_listed(reading: Reading, data: dict[str, Any], key: str, where: str) -> Values | None:
+def read_listed(reading: Reading, data: dict[str, Any], key: str, where: str) -> Values | None:
+    """Return a list of values of a type that is told beside it."""
     kind = reading.field(data, "type", "text", where)
     listed = reading.field(data, key, "a list", where)
     if kind is not None and kind not in TYPES:
@@ -275,7 +278,7 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if form not in (None, "exact", "counts"):
         reading.manifest.append("sensitive.form is neither exact nor counts")
     marginal = reading.field(data, "marginal", "a list of counts", where)
-    values = _read_listed(reading, data, "values", where)
+    values = read_listed(reading, data, "values", where)
     if values is None or None in (name, form, marginal):
         return None
     reading.manifest += [f"sensitive {problem}" for problem in value_problems(values.series, null_first=False)]
@@ -290,7 +293,8 @@ def _check_length(reading: Reading, name: str, marginal: list[int], n_values: in
         reading.marginals.append(f"column {name!r} has {len(marginal)} counts for {n_values} values")
 
 
-def _read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool) -> list[Promise]:
+def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool) -> list[Promise]:
+    """Return the guarantees that are well formed."""
     found = []
     for number, entry in enumerate(reading.field(manifest, "guarantees", "a list") or ()):
         where = f"guarantees[{number}]."

@@ -101,32 +101,34 @@ def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, l
     wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame[name].dtype != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
-    odd = [name for name in claims.other if name in frame.columns and not _is_plain(frame[name].dtype)]
+    odd = [name for name in claims.other if name in frame.columns and not is_plain(frame[name].dtype)]
     if odd:
         problems.append(f"columns of a type that can carry more than their values: {_shown(claims, odd)}")
     sensitive = claims.sensitive
     exact = sensitive is not None and sensitive.form == "exact" and sensitive.name in frame.columns
-    if exact and sensitive is not None and not _fits(frame[sensitive.name].dtype, sensitive.values.type):
+    if exact and sensitive is not None and not fits(frame[sensitive.name].dtype, sensitive.values.type):
         problems.append(f"column {sensitive.name!r} is not of type {sensitive.values.type}")
         wrong.append(sensitive.name)
     findings.judge("columns", problems, f"{len(frame.columns)} columns, all announced")
     return not wrong and set(expected) <= set(frame.columns)
 
 
-def _is_plain(dtype: pl.DataType) -> bool:
+def is_plain(dtype: pl.DataType) -> bool:
+    """Tell whether a type carries nothing but its values."""
     simple = dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
     return simple or dtype.is_integer() or dtype.is_float()
 
 
-def _fits(dtype: pl.DataType, kind: str) -> bool:
-    fits = {
+def fits(dtype: pl.DataType, kind: str) -> bool:
+    """Tell whether a type is the one that a manifest names."""
+    known = {
         "int": dtype.is_integer(),
         "float": dtype.is_float(),
         "str": dtype == pl.String,
         "date": dtype == pl.Date,
         "bool": dtype == pl.Boolean,
     }
-    return bool(fits[kind]) or dtype == pl.Null
+    return bool(known[kind]) or dtype == pl.Null
 
 
 def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> Cells | None:

@@ -28,13 +28,14 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
             same |= equal_values(column, without_tokens(own, claims.tokens))
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
         problems += _told(claims, payload, name, original, rows)
-    unique = [name for name in claims.other if _is_nearly_unique(payload.frame[name])]
+    unique = [name for name in claims.other if is_nearly_unique(payload.frame[name])]
     noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
     problems = [*problems, noted.removeprefix("; ")] if problems and noted else problems
     findings.judge("other columns", problems, f"{len(claims.other)} columns as they came{noted}")
 
 
-def _is_nearly_unique(column: pl.Series) -> bool:
+def is_nearly_unique(column: pl.Series) -> bool:
+    """Tell whether a column has a value of its own for nearly every row."""
     return len(column) >= _MANY_ROWS and column.n_unique() > _NEARLY_UNIQUE * len(column)
 
 
@@ -83,7 +84,7 @@ def check_identifiers(
                 repeats = (
                     is_comparable(frame[name].dtype)
                     and (known or original[secret].dtype == pl.String)
-                    and _repeats_shuffled(frame[name], original[secret])
+                    and repeats_shuffled(frame[name], original[secret])
                 )
             if repeats:
                 problems.append(f"column {name!r} repeats the {'dropped' if known else 'unreleased'} column {secret!r}")
@@ -104,7 +105,7 @@ def _renames(column: pl.Series, hidden: pl.Series, rows: Array, least: int) -> b
     return len(own) >= _MANY_ROWS and least <= own.n_unique() <= len(own) // 2 and one_to_one(column, own)
 
 
-def _repeats_shuffled(column: pl.Series, hidden: pl.Series) -> bool:
+def repeats_shuffled(column: pl.Series, hidden: pl.Series) -> bool:
     """Tell whether a column holds values of a hidden one that tells people apart, in whatever order."""
     if hidden.n_unique() <= max(1, len(hidden) // 2) or column.n_unique() <= max(1, len(column) // 2):
         return False

@@ -13,6 +13,7 @@ from incrowd import io
 from incrowd.errors import InputError
 from incrowd.verify.domain import is_text
 from incrowd.verify.files import file_bytes, read_manifest
+from incrowd.verify.projection_manifest import is_projections
 
 
 def read_original(
@@ -42,12 +43,23 @@ def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
     manifest = read_manifest(file_bytes(folder / "manifest.json"), [])
     if not isinstance(manifest, dict):
         return [], [], []  # the manifest is not what it should be: its own check says so
-    coded = [_get(entry, "name") for entry in [*_list(manifest.get("quasi")), manifest.get("sensitive")]]
-    try:
-        schema = pl.read_parquet_schema(memory.BytesIO(file_bytes(folder / "release.parquet") or b""))
-    except (OSError, pl.exceptions.PolarsError):
-        schema = {}
-    untouched = [name for name in _list(manifest.get("other")) if is_text(name) and schema.get(name) == pl.String]
+    if is_projections(manifest):
+        columns = _list(manifest.get("columns"))
+        coded = [name for known in _list(manifest.get("quasi_sets")) for name in _list(known)]
+        is_sensitive = _get(manifest.get("class"), "role") == "sensitive"
+        coded += [_get(manifest.get("class"), "name")] if is_sensitive else []
+        others = [_get(entry, "name") for entry in columns if _get(entry, "role") == "other"]
+        files = [f"projection-{number + 1}.parquet" for number in range(len(_list(manifest.get("parts"))))]
+    else:
+        coded = [_get(entry, "name") for entry in [*_list(manifest.get("quasi")), manifest.get("sensitive")]]
+        others, files = _list(manifest.get("other")), ["release.parquet"]
+    schema: dict[str, pl.DataType] = {}
+    for file in files:
+        try:
+            schema |= pl.read_parquet_schema(memory.BytesIO(file_bytes(folder / file) or b""))
+        except (OSError, pl.exceptions.PolarsError):
+            continue
+    untouched = [name for name in others if is_text(name) and schema.get(name) == pl.String]
     tokens = _list(_get(manifest.get("missing"), "tokens"))
     return list(filter(is_text, coded)), untouched, list(filter(is_text, tokens))
 

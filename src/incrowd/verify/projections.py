@@ -1,0 +1,261 @@
+"""Projections looked through: manifest, columns, promises of each and of every join, and then the originals.
+
+The join is really made, of combinations and their counts: a combination of two projections and the class occurs as
+often as the product of its counts. Those are pairs of rows and not people, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from incrowd.verify.csv_text import differs
+from incrowd.verify.domain import Array, Values
+from incrowd.verify.order import check_orders
+from incrowd.verify.payload import fits, is_plain, wrong_rows
+from incrowd.verify.projection_manifest import ProjectionClaims, Shown, read_projection_claims
+from incrowd.verify.projection_original import check_original
+from incrowd.verify.verdict import Findings, Verdict
+
+PAIR_BUDGET = 4_000_000
+"""Pairs of combinations up to which a join is made; beyond, the smallest counts of each class are multiplied."""
+
+_PRODUCTS = (
+    "not promised: a joined row counts as often as the product of its counts in both projections, which is no number of"
+    " people; somebody who knows a person's class too may find fewer than k of them in a projection"
+)
+
+
+def check_projections(
+    manifest: dict[str, Any],
+    frames: Sequence[pl.DataFrame],
+    *,
+    original: pl.DataFrame | None = None,
+    rows: Sequence[Array] | None = None,
+    csvs: Sequence[pl.DataFrame] | None = None,
+) -> Verdict:
+    """Check projections in memory.
+
+    Parameters
+    ----------
+    manifest
+        The public manifest as plain data.
+    frames
+        The content of ``projection-1.parquet`` and so on.
+    original
+        The table that they were made from.
+    rows
+        Of each projection, the original row number of each of its rows.
+    csvs
+        The content of ``projection-1.csv`` and so on, every column read as text.
+    """
+    findings = Findings()
+    check_projections_into(findings, manifest, frames, original=original, rows=rows, csvs=csvs)
+    return findings.verdict()
+
+
+def check_projections_into(
+    findings: Findings,
+    manifest: object,
+    frames: Sequence[pl.DataFrame],
+    *,
+    original: pl.DataFrame | None,
+    rows: Sequence[Array] | None,
+    csvs: Sequence[pl.DataFrame] | None,
+) -> None:
+    """Add every check of projections to what was found about their folder."""
+    claims, reading = read_projection_claims(manifest)
+    findings.judge("manifest", reading.manifest, "every key is there and of its type")
+    findings.judge("nothing private", reading.private, "the manifest tells no seed and no unknown key")
+    if reading.marginals:
+        findings.judge("marginals", reading.marginals, "")
+    if claims is None:
+        findings.skip("payload", "not looked at: the manifest cannot be relied on")
+        return
+    findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none impossible at sight")
+    if not _check_columns(findings, claims, frames):
+        findings.skip("promises", "not looked at: the projections cannot be read")
+        return
+    _check_rows(findings, claims, frames)
+    classes = _check_classes(findings, claims, frames)
+    _check_values(findings, claims, frames)
+    _check_csv(findings, claims, frames, csvs)
+    if classes is None:
+        findings.skip("promises", "not looked at: the class cannot be read")
+        return
+    check_orders(findings, classes, rows)
+    _check_promises(findings, claims, frames)
+    if original is not None:
+        check_original(findings, claims, frames, classes, original, rows)
+    else:
+        findings.skip(
+            "original", "needs the original: whether the projections are those of the people was not looked at"
+        )
+
+
+def _check_columns(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> bool:
+    if len(frames) != len(claims.parts):
+        fact = f"{len(claims.parts)} projections are announced and {len(frames)} are there"
+        return findings.judge("columns", [fact], "")
+    problems = []
+    for number, (part, frame) in enumerate(zip(claims.parts, frames, strict=True), start=1):
+        expected = [*part, claims.target.name]
+        extra = [name for name in frame.columns if name not in expected]
+        lost = [name for name in expected if name not in frame.columns]
+        problems += [f"projection {number} has columns that were not announced: {_named(extra)}"] if extra else []
+        problems += [f"projection {number} lacks {_named(lost)}"] if lost else []
+        if not extra and not lost and frame.columns != expected:
+            problems.append(f"projection {number} has its columns in another order than announced")
+        there = [claims.columns[name] for name in part if name in frame.columns]
+        wrong = [column.name for column in there if not _is_of_its_type(column, frame[column.name].dtype)]
+        if claims.target.name in frame.columns:
+            right = fits(frame[claims.target.name].dtype, claims.target.values.type)
+            wrong += [] if right else [claims.target.name]
+        problems += (
+            [f"projection {number} has columns of another type than announced: {_named(wrong)}"] if wrong else []
+        )
+    n_columns = sum(map(len, claims.parts))
+    return findings.judge("columns", problems, f"{n_columns} columns in {len(frames)} projections, none twice")
+
+
+def _is_of_its_type(column: Shown, dtype: pl.DataType) -> bool:
+    if column.type is None:
+        return is_plain(dtype)
+    return fits(dtype, "str" if column.cuts is not None else column.type)
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _check_rows(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> None:
+    rows = claims.rows
+    problems = []
+    if rows["input"] != rows["missing"] + rows["suppressed"] + rows["released"]:
+        problems.append("input is not missing + suppressed + released")
+    if rows["suppressed"]:
+        problems.append("projections leave no row out, and some are counted as suppressed")
+    if rows["released"] == 0:
+        problems.append("the release is empty")
+    if claims.policy == "value" and rows["missing"]:
+        problems.append(f"{rows['missing']} rows are counted as missing, and a missing value is a value here")
+    for number, frame in enumerate(frames, start=1):
+        if frame.height != rows["released"]:
+            problems.append(f"{rows['released']} rows are announced and projection {number} has {frame.height}")
+    findings.judge("rows", problems, f"{rows['input']} in, {rows['released']} out in each projection")
+
+
+def _check_classes(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> list[Array] | None:
+    """Return the class of each row by its rank in the manifest, if it has one everywhere."""
+    problems, unlisted, found = [], False, []
+    for number, frame in enumerate(frames, start=1):
+        ranks = claims.target.values.code(frame[claims.target.name])
+        found.append(ranks)
+        unlisted |= bool((ranks < 0).any())
+        problems += wrong_rows(ranks < 0, f"of projection {number} have a class that the manifest does not list")
+        counts = np.bincount(ranks[ranks >= 0], minlength=len(claims.target.marginal))
+        if (counts != claims.target.marginal).any():
+            off = int((counts != claims.target.marginal).sum())
+            problems.append(f"projection {number} has {off} classes as often as the manifest does not say")
+    findings.judge("classes", problems, f"{len(claims.target.marginal)} classes, as often in each as announced")
+    return None if unlisted else found
+
+
+def _check_values(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> None:
+    """Numbers are shown as intervals between their cuts, and what was suppressed is missing."""
+    problems = []
+    for part, frame in zip(claims.parts, frames, strict=True):
+        for column in (claims.columns[name] for name in part):
+            own = frame[column.name]
+            if column.cuts is not None:
+                outside = Values("str", pl.Series(column.labels)).code(own.drop_nulls()) < 0
+                problems += [f"column {column.name!r} has {outside.sum()} values that are not its intervals"] * bool(
+                    outside.any()
+                )
+            if own.null_count() < column.suppressed:
+                problems.append(f"column {column.name!r} has fewer missing values than were suppressed")
+    findings.judge("values", problems, "numbers are intervals, suppressed values are missing")
+
+
+def _check_csv(
+    findings: Findings,
+    claims: ProjectionClaims,
+    frames: Sequence[pl.DataFrame],
+    csvs: Sequence[pl.DataFrame] | None,
+) -> None:
+    if csvs is None:
+        findings.skip("csv", "no CSV was given")
+        return
+    problems = []
+    for number, (frame, csv) in enumerate(zip(frames, csvs, strict=True), start=1):
+        if csv.columns != frame.columns or csv.height != frame.height:
+            problems.append(
+                f"projection-{number}.csv has other columns or another number of rows than the parquet file"
+            )
+            continue
+        for name in frame.columns:
+            wrong = differs(csv[name].cast(pl.String()), frame[name])
+            problems += wrong_rows(wrong, f"of projection-{number}.csv differ in {name!r}")
+    findings.judge("csv", problems, f"the same rows as the {len(frames)} parquet files")
+    del claims
+
+
+def _check_promises(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> None:
+    """Count people in each projection, pairs of rows in each join, and shares of classes, for each quasi set."""
+    smallest, alone, surest = claims.rows["released"], claims.rows["released"], Fraction(0)
+    joined: int | None = None
+    small, close, sure = [], [], []
+    k = claims.k or 1
+    l = max((Fraction(str(p.given["l"])) for p in claims.promises if p.kind == "l"), default=Fraction(1))
+    for known in claims.quasi_sets:
+        counted = [_counted(frame, claims, part, known) for part, frame in zip(claims.parts, frames, strict=True)]
+        for number, counts in enumerate(counted, start=1):
+            groups = (
+                counts.group_by(*counts.columns[:-2]).agg(pl.sum("n"), top=pl.max("n"))
+                if counts.width > 2
+                else (counts.select(pl.sum("n"), top=pl.max("n")))
+            )
+            n_small = int((groups["n"] < k).sum())
+            small += [f"projection {number} has {n_small} groups of fewer than {k} rows"] if n_small else []
+            shares = [Fraction(top, n) for n, top in groups.select("n", "top").unique().rows()]
+            n_sure = sum(share * l > 1 for share in shares)
+            sure += [f"projection {number} has groups in which a class has a share above 1/{float(l):g}"] * bool(n_sure)
+            smallest, surest = min(smallest, int(groups["n"].min())), max(surest, *shares)  # type: ignore[arg-type]
+            alone = min(alone, int(counts["n"].min()))  # type: ignore[arg-type]
+        for (p, one), (r, other) in combinations(enumerate(counted, start=1), 2):
+            least = _least_product(one, other)
+            joined = least if joined is None else min(joined, least)
+            close += [f"projections {p} and {r} joined show {least} rows, fewer than {k}"] if least < k else []
+    findings.levels["k"] = smallest if joined is None else min(smallest, joined)
+    findings.levels |= {"k_partial": smallest, "k_set": joined, "rows_with_class_min": alone}
+    findings.levels["l_frequency"] = float(1 / surest) if surest else None
+    of = "" if len(claims.quasi_sets) == 1 else f", for each of {len(claims.quasi_sets)} sets of quasi-identifiers"
+    findings.judge("k", small, f"every group of a projection has at least {smallest} rows{of}")
+    if joined is not None:
+        findings.judge("k of joins", close, f"every join of two projections shows at least {joined} rows{of}")
+        findings.skip("people behind joins", _PRODUCTS)
+    if any(p.kind == "l" for p in claims.promises):
+        findings.judge("l (frequency)", sure, f"no class has a share above {float(surest):.4g}{of}")
+
+
+def _counted(frame: pl.DataFrame, claims: ProjectionClaims, part: Sequence[str], known: Sequence[str]) -> pl.DataFrame:
+    """Count the combinations of a projection's known quasi-identifiers (q0, q1 ...) and the class (y)."""
+    names = [name for name in part if name in known]
+    columns = [frame[name].alias(f"q{i}") for i, name in enumerate(names)]
+    table = pl.DataFrame([*columns, frame[claims.target.name].alias("y")])
+    return table.group_by(table.columns).agg(n=pl.len().cast(pl.Int64))
+
+
+def _least_product(one: pl.DataFrame, other: pl.DataFrame) -> int:
+    """Return the count of the rarest combination of a join by class."""
+    a, b = one.select("y", "n"), other.select("y", "n")
+    sizes = a.group_by("y").len().join(b.group_by("y").len(), on="y", nulls_equal=True)
+    if int((sizes["len"].cast(pl.Int64) * sizes["len_right"].cast(pl.Int64)).sum()) > PAIR_BUDGET:
+        a, b = (side.group_by("y").agg(pl.min("n")) for side in (a, b))
+    pairs = a.join(b, on="y", nulls_equal=True)
+    return int((pairs["n"] * pairs["n_right"]).min())  # type: ignore[arg-type]
