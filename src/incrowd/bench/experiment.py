@@ -69,11 +69,14 @@ class Section:
         Its rows; numbers are rounded when written for people, and kept in JSON.
     text
         Sentences above the table.
+    shown
+        Whether people see it; otherwise it is in the JSON file only.
     """
 
     title: str
     frame: pl.DataFrame
     text: str = ""
+    shown: bool = True
 
 
 @dataclass(frozen=True)

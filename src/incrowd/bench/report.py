@@ -72,7 +72,7 @@ def to_markdown(report: Report, experiment: Experiment, command: str, picture: s
     if report.verdicts:
         lines += ["## What the paper says, and what we find", ""]
         lines += [*_table(["claim", "found", ""], [_row(verdict) for verdict in report.verdicts]), ""]
-    for section in report.sections:
+    for section in [section for section in report.sections if section.shown]:
         lines += [f"## {section.title}", ""]
         lines += [section.text, ""] if section.text else []
         lines += [*_table(section.frame.columns, [list(row) for row in section.frame.rows()]), ""]

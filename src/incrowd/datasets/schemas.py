@@ -1,10 +1,14 @@
 """The papers' roles: which columns of a table are quasi-identifiers, and how they may be generalized.
 
-``nsvdist``: Last et al. 2014, Table 3 and section 5.2: a 5-ary tree over the sorted values of each quasi-identifier,
-except in Adult. The paper names the sequence names of Ecoli and Yeast among the quasi-identifiers, and so do we.
+``nsvdist``: Last et al. 2014, Table 3 and section 5.2: a 5-ary tree over the alphabetically sorted values of the whole
+table for each quasi-identifier, except in Adult. The paper does not say how values are shared out among nodes. Here
+every five neighbours have a parent, every five parents have one, and so on: of the shapes that fit its words this one
+comes closest to its accuracies (Ecoli at k = 50 by J48: 61 percent as in the paper, and 43 with nodes of equal size).
+Alphabetical means that 10 comes before 9; ``order="numeric"`` sorts numbers as such. The paper names the sequence
+names of Ecoli and Yeast among the quasi-identifiers, and so do we.
 For the names in Adult it takes the taxonomies of Mohammed et al.; those of the same group's papers are read from
 ``hierarchies/adult_tds`` in the folder INCROWD_DATA, and without it the trees of `incrowd.datasets.adult_schema` stand
-in for them. Adult's numbers get 5-ary trees.
+in for them. Adult's numbers get `incrowd.balanced` trees, in numeric order.
 
 ``dmpd``: Matatov, Rokach, Maimon 2010: any attribute may be a quasi-identifier, a name is shown or suppressed (in Adult
 the taxonomies above serve), a number becomes a range. The paper takes the first 5, 7 or 9 attributes by a ranking;
@@ -26,6 +30,8 @@ from incrowd.hierarchy import Intervals, Spec, Taxonomy, balanced
 from incrowd.schema import Schema
 
 Paper = Literal["nsvdist", "dmpd"]
+Order = Literal["alphabetical", "numeric"]
+_BRANCHES = 5
 
 NSVDIST: dict[str, tuple[str, ...]] = {
     "abalone": ("sex", "diameter", "height", "viscera_weight", "shell_weight"),
@@ -47,7 +53,9 @@ NSVDIST: dict[str, tuple[str, ...]] = {
 """Last et al. 2014, Table 3: the quasi-identifiers of each of its eight tables."""
 
 
-def schema(name: str, paper: Paper = "nsvdist", *, quasi: Sequence[str] | None = None) -> Schema:
+def schema(
+    name: str, paper: Paper = "nsvdist", *, quasi: Sequence[str] | None = None, order: Order = "alphabetical"
+) -> Schema:
     """Return a paper's schema of a table.
 
     Parameters
@@ -58,6 +66,8 @@ def schema(name: str, paper: Paper = "nsvdist", *, quasi: Sequence[str] | None =
         ``"nsvdist"`` or ``"dmpd"``.
     quasi
         Other quasi-identifiers than the paper's.
+    order
+        How ``nsvdist`` sorts the values below its trees.
 
     Returns
     -------
@@ -74,12 +84,12 @@ def schema(name: str, paper: Paper = "nsvdist", *, quasi: Sequence[str] | None =
     if paper not in get_args(Paper):
         fact = f"paper is {paper!r}"
         raise ParameterError(fact, f"use one of {', '.join(get_args(Paper))}")
+    hierarchies: dict[str, Spec | None]
     if paper == "nsvdist":
         if table.name not in NSVDIST:
             fact = f"The NSVDist paper does not use the table {name!r}"
             raise ParameterError(fact, f"use one of {', '.join(NSVDIST)}")
-        specs = dict.fromkeys(quasi or NSVDIST[table.name], balanced(5))
-        hierarchies: dict[str, Spec | None] = {**specs}
+        hierarchies = _trees(table, quasi or NSVDIST[table.name], order)
     else:
         hierarchies = _ranges(table, quasi or table.columns[:-1])
     if table.name == "adult":
@@ -96,6 +106,39 @@ def adult_trees() -> dict[str, Spec | None]:
     for path in [] if where is None else sorted((where / "hierarchies" / "adult_tds").glob("*.csv")):
         trees[path.stem] = Taxonomy.read_csv(path)
     return trees
+
+
+def _trees(table: Dataset, quasi: Sequence[str], order: Order) -> dict[str, Spec | None]:
+    if order not in get_args(Order):
+        fact = f"order is {order!r}"
+        raise ParameterError(fact, f"use one of {', '.join(get_args(Order))}")
+    if table.name == "adult":
+        return dict.fromkeys(quasi, balanced(_BRANCHES))
+    frame = load(table.name)
+    return {name: five_ary(frame[name], order) for name in quasi}
+
+
+def five_ary(column: pl.Series, order: Order = "alphabetical") -> Taxonomy:
+    """Return the tree in which every five neighbours have a parent, every five parents have one, up to the root.
+
+    Examples
+    --------
+    >>> tree = five_ary(pl.Series("children", range(12)))
+    >>> tree.leaves.to_list(), tree.label(0, 4)
+    ([0, 1, 2, 10, 11, 3, 4, 5, 6, 7, 8, 9], '0 to 2')
+    """
+    values = column.drop_nulls().unique().sort().to_list()
+    leaves = sorted(values, key=str) if order == "alphabetical" else values
+    uppers, size = [], _BRANCHES
+    while size < len(leaves):
+        starts = [i - i % size for i in range(len(leaves))]
+        uppers.append([_node(leaves[start : start + size]) for start in starts])
+        size *= _BRANCHES
+    return Taxonomy(pl.Series(column.name, leaves, column.dtype), uppers)
+
+
+def _node(leaves: Sequence[object]) -> str:
+    return str(leaves[0]) if len(leaves) == 1 else f"{leaves[0]} to {leaves[-1]}"
 
 
 def _ranges(table: Dataset, quasi: Sequence[str]) -> dict[str, Spec | None]:
