@@ -4,18 +4,24 @@ A number is itself, and a date its day; where it is missing it is the training r
 so if training rows had missing values. Anything else is a value among values, a missing one too. For decision trees
 it is the rank of its value by the share of the class that comes last in order (with more than two classes: of the
 most frequent one), so that a threshold parts the values as a subset test would; an unseen value is put where the
-average share is. For all other inducers it is one column per value, and an unseen value is none of them.
+average share is. For `NaiveBayes` it is the number of its value, and a number that of its interval, the intervals being
+those in which the classes come apart. For all other inducers it is one column per value, and an unseen value is none
+of them.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from sklearn.tree import BaseDecisionTree
 
 from incrowd.hierarchy.hierarchy import type_of
+from incrowd.mining.discretize import mdl_cuts
+from incrowd.mining.naive_bayes import NaiveBayes
+from incrowd.release.intervals import in_intervals
 from incrowd.table import clean
 
 Float64 = npt.NDArray[np.float64]
@@ -31,12 +37,14 @@ class Coder(Protocol):
         """Return the numbers of a column."""
 
 
-def coder_of(column: pl.Series, classes: Int64, *, ranks: bool) -> Coder:
-    """Learn how to code a column from training rows and their classes; `ranks` is for trees."""
+def coder_of(column: pl.Series, classes: Int64, inducer: Any) -> Coder:  # noqa: ANN401
+    """Learn how to code a column for an inducer, from training rows and their classes."""
     values = clean(column, None, None, ())
+    if isinstance(inducer, NaiveBayes):
+        return _Codes(values, classes)
     if type_of(values) in ("int", "float", "date"):
         return _Number(values)
-    return _Ranks(values, classes) if ranks else _OneHot(values)
+    return _Ranks(values, classes) if isinstance(inducer, BaseDecisionTree) else _OneHot(values)
 
 
 class _Number:
@@ -78,6 +86,26 @@ class _Ranks:
     def code(self, column: pl.Series) -> Float64:
         places = _places(column, self._place_of)
         return np.where(places < 0, self._unseen, places.astype(np.float64))[:, np.newaxis]
+
+
+class _Codes:
+    def __init__(self, values: pl.Series, classes: Int64) -> None:
+        self._cuts = None
+        if type_of(values) in ("int", "float", "date"):
+            self._cuts = mdl_cuts(pl.Series(_floats(values)).fill_nan(None), pl.Series(classes))
+        found = self._names(values).unique().sort().to_list()
+        self._place_of = {name: place for place, name in enumerate(found)}
+
+    def code(self, column: pl.Series) -> Float64:
+        places = self._names(clean(column, None, None, ())).replace_strict(
+            self._place_of, default=-1, return_dtype=pl.Int64()
+        )
+        return places.to_numpy().astype(np.float64)[:, np.newaxis]
+
+    def _names(self, values: pl.Series) -> pl.Series:
+        if self._cuts is None:
+            return _texts(values)
+        return in_intervals(pl.Series(_floats(values)).fill_nan(None), self._cuts)
 
 
 def _floats(values: pl.Series) -> Float64:

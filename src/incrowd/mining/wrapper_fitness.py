@@ -6,6 +6,7 @@ right after training on the other folds; 0 where the partial anonymity level is 
 The same subset of features returns in thousands of partitions, and what its classifier says about a row does not depend
 on the other parts. So the log probabilities of each subset's classifiers, each row by the fold that it was left out of,
 are kept, and the fitness of a partition is one sum of arrays. Both ways give equal numbers: the sums are the same.
+Rows that agree on a subset are one row for its classifier, with a weight, where that makes no difference to it.
 
 Cost: one inducer per fold for each subset that was not seen before; O(rows x classes x parts) per partition otherwise.
 Memory: rows x classes x 8 bytes per subset, up to a limit; those not used for longest are forgotten, and made anew.
@@ -26,12 +27,12 @@ Information Sciences 2010, section 4.1.2.
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from sklearn.tree import BaseDecisionTree
 
 from incrowd.errors import ParameterError
 from incrowd.mining.columns import checked_classes, columns_of
@@ -44,12 +45,13 @@ from incrowd.mining.partition_classifier import (
     PartitionClassifier,
     PartModel,
     combined,
+    for_weighted_rows,
     inducer_of,
     log_shares,
-    stacked,
 )
 
 _GIBIBYTE = 2**30
+_FEW_CELLS = 4  # per row, that may be listed instead of sorting rows
 
 
 class WrapperFitness:
@@ -101,10 +103,13 @@ class WrapperFitness:
         self._levels, self._k = levels, k
         self._given, self._seed = inducer, seed
         self._inducer = inducer_of(inducer, seed)
-        self._fold_of = dealt(self._classes, min(n_folds, len(classes)), seed)
+        n_folds = min(n_folds, len(classes))
+        self._fold_of = dealt(self._classes, n_folds, seed)
         self._reuse, self._most_bytes = reuse, memory
         self._kept: OrderedDict[tuple[int, ...], Float64] = OrderedDict()
-        self._coded: dict[tuple[int, int], tuple[Float64, Float64]] = {}
+        self._values = [_distinct(column) for column in self._columns]
+        self._coded: dict[tuple[int, int], Float64] = {}
+        self._folds = [_Fold(self._classes, self._fold_of == fold, self._inducer) for fold in range(n_folds)]
         self._log_prior, self._unseen = self._priors()
         self.n_trained = 0
 
@@ -114,71 +119,112 @@ class WrapperFitness:
         if self._levels is not None and self._levels.partial(parts) < self._k:
             return 0.0
         right = self._right(parts) if self._reuse else self._right_anew(parts)
-        n_folds = int(self._fold_of.max()) + 1
-        sizes = np.bincount(self._fold_of, minlength=n_folds)
-        hits = np.bincount(self._fold_of[right], minlength=n_folds)
-        return float((hits / sizes).mean())
+        return float(np.mean([right[fold.rows].mean() for fold in self._folds]))
 
     def _right(self, parts: Partition) -> npt.NDArray[np.bool_]:
         """Return which rows are classified right, from what is known of the parts."""
         scores = combined(self._log_prior, [self._log_probabilities(part) for part in parts])
-        scores[self._unseen] = -np.inf
-        return np.asarray(scores.argmax(axis=1) == self._classes)
+        if self._unseen is not None:
+            scores[self._unseen] = -np.inf
+        best = scores[1] > scores[0] if len(scores) == 2 else scores.argmax(axis=0)
+        return np.asarray(best == self._classes)
 
     def _right_anew(self, parts: Partition) -> npt.NDArray[np.bool_]:
         """The same by the estimator itself."""
         right = np.zeros(len(self._classes), np.bool_)
         frame = pl.DataFrame(self._columns)
-        for fold in range(int(self._fold_of.max()) + 1):
-            inside = self._fold_of == fold
-            rows, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+        for i, fold in enumerate(self._folds):
             model = PartitionClassifier(parts, inducer=self._given, random_state=self._seed)
-            model.fit(frame[others], self._classes[others])
-            right[rows] = model.predict(frame[rows]) == self._classes[rows]
-            self.n_trained += len(parts) * (fold == 0)
+            model.fit(frame[fold.others], self._classes[fold.others])
+            right[fold.rows] = model.predict(frame[fold.rows]) == self._classes[fold.rows]
+            self.n_trained += len(parts) * (i == 0)
         return right
 
     def _log_probabilities(self, part: tuple[int, ...]) -> Float64:
-        """Return what the classifiers of a subset say about the rows that they were not trained on."""
+        """Return what a subset's classifiers say about rows that they were not trained on, [classes x rows]."""
         if part in self._kept:
             self._kept.move_to_end(part)
             return self._kept[part]
         self.n_trained += 1
-        logs = np.zeros((len(self._classes), self._n_classes))
-        for fold in range(int(self._fold_of.max()) + 1):
-            inside = self._fold_of == fold
-            seen, classes = np.unique(self._classes[~inside], return_inverse=True)
-            coded = {m: self._code(m, fold) for m in part}
-            model = PartModel(
-                self._inducer, stacked({m: both[0] for m, both in coded.items()}, part), classes, len(seen)
-            )
-            numbers = stacked({m: both[1] for m, both in coded.items()}, part)
-            logs[np.ix_(inside, seen)] = model.log_probabilities(numbers)
+        logs = np.zeros((self._n_classes, len(self._classes)))
+        groups, first = self._groups(part)
+        for i, fold in enumerate(self._folds):
+            coded = [self._code(m, i)[self._values[m].codes[first]] for m in part]
+            numbers = np.hstack(coded)
+            if fold.for_weighted_rows is None:
+                model = PartModel(self._inducer, numbers[groups[fold.others]], fold.classes, len(fold.seen))
+            else:
+                cells = groups[fold.others] * len(fold.seen) + fold.classes
+                counts = np.bincount(cells, minlength=len(first) * len(fold.seen))
+                used = np.flatnonzero(counts)
+                which, classes = np.divmod(used, len(fold.seen))
+                model = PartModel(
+                    fold.for_weighted_rows, numbers[which], classes, len(fold.seen), counts[used].astype(np.float64)
+                )
+            logs[np.ix_(fold.seen, fold.rows)] = model.log_probabilities(numbers).T[:, groups[fold.rows]]
         self._kept[part] = logs
         while len(self._kept) > 1 and len(self._kept) * logs.nbytes > self._most_bytes:
             self._kept.popitem(last=False)
         return logs
 
-    def _code(self, m: int, fold: int) -> tuple[Float64, Float64]:
-        """Return a column in numbers as the other folds code it: of their rows, and of the fold's."""
+    def _groups(self, part: tuple[int, ...]) -> tuple[Int64, Int64]:
+        """Return the group of each row, that agree on a subset, and a row of each group."""
+        groups, n_groups = np.zeros(len(self._classes), np.int64), 1
+        first = np.zeros(1, np.int64)
+        for m in part:
+            column = self._values[m]
+            n_cells = n_groups * len(column.values)
+            cells = groups * len(column.values) + column.codes
+            if n_cells > _FEW_CELLS * len(groups):
+                _, first, groups = np.unique(cells, return_index=True, return_inverse=True)
+            else:  # the same without sorting
+                a_row = np.full(n_cells, -1)
+                a_row[cells] = np.arange(len(cells))
+                used = np.flatnonzero(a_row >= 0)
+                first, place = a_row[used], np.zeros(n_cells, np.int64)
+                place[used] = np.arange(len(used))
+                groups = place[cells]
+            n_groups = len(first)
+        return groups, first
+
+    def _code(self, m: int, fold: int) -> Float64:
+        """Return the distinct values of a column in numbers, as the rows outside a fold code them."""
         if (m, fold) not in self._coded:
-            inside = self._fold_of == fold
-            column, others = self._columns[m].filter(inside), self._columns[m].filter(~inside)
-            _, classes = np.unique(self._classes[~inside], return_inverse=True)
-            coder = coder_of(others, classes, ranks=isinstance(self._inducer, BaseDecisionTree))
-            self._coded[m, fold] = coder.code(others), coder.code(column)
+            others, classes = self._folds[fold].others, self._folds[fold].classes
+            coder = coder_of(self._columns[m].gather(others), classes, self._inducer)
+            self._coded[m, fold] = coder.code(self._values[m].values)
         return self._coded[m, fold]
 
-    def _priors(self) -> tuple[Float64, npt.NDArray[np.bool_]]:
+    def _priors(self) -> tuple[Float64, npt.NDArray[np.bool_] | None]:
         """Return for each row the log shares of the classes in the other folds, and which do not occur there."""
-        log_prior = np.zeros((len(self._classes), self._n_classes))
+        log_prior = np.zeros((self._n_classes, len(self._classes)))
         unseen = np.ones(log_prior.shape, np.bool_)
-        for fold in range(int(self._fold_of.max()) + 1):
-            inside = self._fold_of == fold
-            seen, classes = np.unique(self._classes[~inside], return_inverse=True)
-            log_prior[np.ix_(inside, seen)] = log_shares(classes, len(seen))
-            unseen[np.ix_(inside, seen)] = False
-        return log_prior, unseen
+        for fold in self._folds:
+            log_prior[np.ix_(fold.seen, fold.rows)] = log_shares(fold.classes, len(fold.seen))[:, np.newaxis]
+            unseen[np.ix_(fold.seen, fold.rows)] = False
+        return log_prior, unseen if unseen.any() else None
+
+
+class _Fold:
+    """Rows of a fold, the other rows, and the classes that these have, renumbered."""
+
+    def __init__(self, classes: Int64, inside: npt.NDArray[np.bool_], inducer: Any) -> None:  # noqa: ANN401
+        self.rows, self.others = np.flatnonzero(inside), np.flatnonzero(~inside)
+        self.seen, self.classes = np.unique(classes[self.others], return_inverse=True)
+        self.for_weighted_rows = for_weighted_rows(inducer, len(self.others))
+
+
+@dataclass(frozen=True)
+class _Distinct:
+    values: pl.Series
+    codes: Int64
+
+
+def _distinct(column: pl.Series) -> _Distinct:
+    """Return the distinct values of a column, and the number of each row's."""
+    values = column.unique(maintain_order=True)
+    places = pl.Series(np.arange(len(values)))
+    return _Distinct(values, column.replace_strict(values, places, return_dtype=pl.Int64()).to_numpy())
 
 
 def dealt(classes: Int64, n_folds: int, seed: int) -> Int64:
