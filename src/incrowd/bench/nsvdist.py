@@ -5,21 +5,18 @@ concrete tables are drawn; a classifier learns from each, and is asked about the
 a cell is the average over its p samples. Trees are those of `incrowd.datasets.schema`: alphabetical, as the paper
 says; with ``trees = "numeric"`` numbers are sorted as numbers.
 
-Where the paper is silent: folds are stratified by class.
-
-Besides the paper's way to learn from a release (``view = "sample"``) there are two of ours: ``"majority"`` gives each
-drawn row the most frequent class of its cell, ``"soft"`` learns from expected encodings and class probabilities.
+Folds, samples and the other ways to learn from a release are those of `incrowd.evaluate`: ``view`` is ``"samples"`` in
+the paper, ``"majority_labels"`` and ``"soft"`` are ours. ``on = "members"`` asks about the published rows themselves.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from incrowd import datasets
@@ -27,13 +24,12 @@ from incrowd.bench.experiment import Cell, Options
 from incrowd.bench.registry import published
 from incrowd.datasets.schemas import NSVDIST, Order
 from incrowd.errors import ParameterError
-from incrowd.evaluate.classifiers import CLASSIFIERS, classifier, probabilities
-from incrowd.evaluate.features import Block, Examples, Features
+from incrowd.evaluate.classifiers import classifier
+from incrowd.evaluate.lessons import Training, lessons, number_of
+from incrowd.evaluate.protocol import Fold, Rows, folds, judge_baselines
 from incrowd.publish import NHAA, PAIS, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
 from incrowd.publish.publisher import Publisher
 from incrowd.release import Release
-from incrowd.schema import Schema
-from incrowd.table import code_classes
 
 PAPER = (
     "Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized datasets, 2014"
@@ -134,121 +130,42 @@ def accuracy_cells(
 
 def run(cell: Cell) -> dict[str, Any]:
     """Compute a cell: accuracy in percent, the average over samples, and the loss of the release."""
-    train, test, schema = split(cell["dataset"], cell["fold"])
-    target = str(schema.sensitive)
-    method, learner, seed = cell["method"], cell["classifier"], cell["seed"]
+    fold = fold_of(cell["dataset"], cell["fold"])
+    method, learner = cell["method"], classifier(cell["classifier"])
     if method in ("majority", "original"):
-        chosen = "majority" if method == "majority" else learner
-        return {"accuracy": accuracy(chosen, train, test, target)}
-    release = release_of(
-        cell["dataset"], cell["fold"], method, cell["k"], cell["l"], seed, cell.get("trees", "alphabetical")
-    )
-    view = cell.get("view", "sample")
-    judged = train if cell.get("on") == "members" else test
-    if view == "soft":
-        found = [_soft_accuracy(learner, release, judged, target)]
-    else:
-        found = [
-            accuracy(learner, _drawn(release, train, view, seed * 1000 + number), judged, target)
-            for number in range(cell["samples"])
-        ]
-    return {"accuracy": float(np.mean(found)), "accuracies": found, "lm": release.loss("lm")}
+        records = judge_baselines(fold, [learner] if method == "original" else [])
+        return {"accuracy": 100 * records[-1]["accuracy"]}
+    trees: Order = cell.get("trees", "alphabetical")
+    release = release_of(cell["dataset"], cell["fold"], method, cell["k"], cell["l"], cell["seed"], trees)
+    asked = fold.train if cell.get("on") == "members" else fold.test
+    truth = number_of(asked.target, fold.classes)
+    training: Training = cell.get("view", "samples")
+    taught = lessons(release, asked.source, fold.classes, training=training, samples=cell["samples"], seed=cell["seed"])
+    # Only accuracies: the other scores of `judge_release` take longer than training does where classes are many.
+    found = [learner.predict(lesson.train, lesson.test, 0).argmax(axis=1) for lesson in taught]
+    accuracies = [100 * float((predicted == truth).mean()) for predicted in found]
+    return {"accuracy": float(np.mean(accuracies)), "accuracies": accuracies, "lm": release.loss("lm")}
 
 
 @lru_cache(maxsize=4)
-def complete(name: str) -> pl.DataFrame:
-    """Return the rows of a table without missing values: quasi-identifiers and class."""
+def fold_of(name: str, number: int) -> Fold:
+    """Return training and test rows: one of ten folds, or Adult's own split."""
     schema = datasets.schema(name)
-    return datasets.load(name).select([*schema.quasi, schema.sensitive]).drop_nulls()
-
-
-@lru_cache(maxsize=4)
-def split(name: str, fold: int) -> tuple[pl.DataFrame, pl.DataFrame, Schema]:
-    """Return training rows, test rows and the paper's schema."""
-    schema = datasets.schema(name)
+    rows = Rows.of(datasets.load(name), schema)
     if name == "adult":
-        train, test = complete("adult"), complete("adult_test")
-    else:
-        frame = complete(name)
-        inside = _fold_of(frame[str(schema.sensitive)], fold)
-        train, test = frame.filter(~inside), frame.filter(inside)
-    return train, test, schema
-
-
-def _fold_of(classes: pl.Series, fold: int) -> pl.Series:
-    from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415
-
-    codes, _ = code_classes(classes)
-    assert codes is not None
-    cutter = StratifiedKFold(FOLDS, shuffle=True, random_state=_SEED)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of classes with fewer rows than there are folds
-        parts = list(cutter.split(np.zeros(len(codes)), codes))
-    inside = np.zeros(len(codes), bool)
-    inside[parts[fold][1]] = True
-    return pl.Series(inside)
+        return Fold(0, rows, Rows.of(datasets.load("adult_test"), schema))
+    return next(islice(folds(rows, FOLDS, _SEED), number, None))
 
 
 @lru_cache(maxsize=4)
-def release_of(name: str, fold: int, method: str, k: int, l: float, seed: int, trees: Order) -> Release:
+def release_of(name: str, number: int, method: str, k: int, l: float, seed: int, trees: Order) -> Release:
     """Publish the training rows of a fold; cells that share a release find it here."""
-    train, _, _ = split(name, fold)
-    schema = datasets.schema(name, order=trees)
     if method not in METHODS:
         fact = f"There is no method {method!r} in these experiments"
         raise ParameterError(fact, f"use one of {', '.join(METHODS)}")
-    release: Release = METHODS[method](k, l).publish(train, schema, seed=seed)
+    schema = datasets.schema(name, order=trees)
+    release: Release = METHODS[method](k, l).publish(fold_of(name, number).train.source, schema, seed=seed)
     return release
-
-
-def accuracy(learner: str, train: pl.DataFrame, test: pl.DataFrame, target: str) -> float:
-    """Return the share of test rows that a classifier gets right, in percent."""
-    _, classes = code_classes(train[target])
-    found = probabilities(learner, train, test.drop(target), target).argmax(axis=1)
-    return 100 * float((classes.gather(found) == test[target]).to_numpy().mean())
-
-
-def _drawn(release: Release, train: pl.DataFrame, view: str, seed: int) -> pl.DataFrame:
-    """Draw concrete rows, in the types of the training rows; perhaps with each cell's most frequent class."""
-    drawn: pl.DataFrame = release.sample(seed=seed)
-    if view == "majority":
-        name = str(release.manifest["sensitive"]["name"])
-        best = class_counts(release).argmax(axis=1)[release.cell_of]
-        drawn = drawn.with_columns(release.sensitive_values.gather(best).alias(name))
-    return drawn.select(pl.col(name).cast(kind) for name, kind in train.schema.items())
-
-
-def class_counts(release: Release) -> npt.NDArray[np.int64]:
-    """Return how often each class is in each cell, [cells x classes], as everybody can count it."""
-    if release.cell_counts is not None:
-        return release.cell_counts.astype(np.int64)
-    assert release.sensitive is not None
-    counts = np.zeros((len(release.cell_lo), len(release.sensitive_values)), np.int64)
-    np.add.at(counts, (release.cell_of, release.sensitive), 1)
-    return counts
-
-
-def _soft_accuracy(learner: str, release: Release, test: pl.DataFrame, target: str) -> float:
-    """Learn from expected encodings, each row once per class with its probability as weight."""
-    soft = release.soft()
-    X, labels, weights = soft.weighted()
-    # A table of single cells gives the encoding of concrete rows: the same columns, one value certain.
-    asked = _encoded(release, test)
-    blocks = tuple(Block(name, 1, is_number=True) for name in soft.columns)
-    examples = Examples(Features(X, blocks), labels, len(soft.classes), weights)
-    found = CLASSIFIERS[learner].predict(examples, Features(asked, blocks), 0).argmax(axis=1)
-    return 100 * float((soft.classes.gather(found) == test[target]).to_numpy().mean())
-
-
-def _encoded(release: Release, frame: pl.DataFrame) -> npt.NDArray[np.float64]:
-    columns: list[npt.NDArray[np.float64]] = []
-    for name, hierarchy in zip(release.quasi, release.hierarchies, strict=True):
-        if hierarchy.ordered:
-            columns.append(frame[name].cast(pl.Float64()).to_numpy()[:, None])
-        else:
-            codes = hierarchy.encode(frame[name])
-            columns.append((codes[:, None] == np.arange(hierarchy.n_leaves)).astype(np.float64))
-    return np.hstack(columns)
 
 
 def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:
@@ -263,7 +180,7 @@ def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:
         level = None if cell.get("l") is None else 1 if cell["l"] == 1 else 2
         rows.append({
             "dataset": cell["dataset"], "classifier": cell["classifier"], "method": cell["method"], "level": level,
-            "k": cell.get("k"), "view": cell.get("view", "sample"), "trees": cell.get("trees", "alphabetical"),
+            "k": cell.get("k"), "view": cell.get("view", "samples"), "trees": cell.get("trees", "alphabetical"),
             "on": cell.get("on", "test"), "accuracy": result["accuracy"], "lm": result.get("lm"),
             "within": float(np.std(result.get("accuracies", [0.0]))),
         })  # fmt: skip

@@ -120,6 +120,11 @@ def _write(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def verdict_rows(report: Report) -> list[dict[str, str]]:
+    """Return claims and what became of them as text, for a screen."""
+    return [{"claim": each.claim, "found": each.found, "": _WORDS[each.holds]} for each in report.verdicts]
+
+
 def screen_rows(frame: pl.DataFrame) -> list[dict[str, str]]:
     """Return the rows of a section as text, for a screen."""
     return [{name: cell_text(value) for name, value in row.items()} for row in frame.to_dicts()]
