@@ -253,6 +253,42 @@ def methods(
 
 
 @app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(help="The experiment; without it, all are listed.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small part of it: one fold, few samples.")] = False,
+    classifiers: Annotated[str | None, typer.Option(help="weka, sklearn, or names with commas between them.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Tables, with commas between them; all if not given.")] = None,
+    jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for JSON, Markdown and figure.")] = Path(
+        "docs/results"
+    ),
+    store: Annotated[
+        Path | None, typer.Option(help="Folder of finished cells: a run that was stopped goes on from there.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment of the papers: our figures beside theirs."""
+    from incrowd.cli import benching
+
+    screen = Screen(quiet=quiet or as_json)
+    if name is None:
+        benching.listed(screen, as_json=as_json)
+        return
+    benching.run(
+        screen,
+        name,
+        quick=quick,
+        classifiers=classifiers,
+        datasets=datasets,
+        jobs=jobs,
+        output=output,
+        store=store,
+        as_json=as_json,
+    )
+
+
+@app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to work in.")] = Path("incrowd-demo"),
     k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")] = 50,
