@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SchemaError,
         VerificationError,
     )
-    from incrowd.evaluate import Evaluation, evaluate
+    from incrowd.evaluate import Comparison, Evaluation, compare, evaluate
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.mining.clusters import KAnonymousClusters
@@ -72,7 +72,7 @@ _HOME = {
         "SchemaError",
         "VerificationError",
     ),
-    "incrowd.evaluate": ("Evaluation",),
+    "incrowd.evaluate": ("Comparison", "Evaluation", "compare"),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
     "incrowd.mining.clusters": ("KAnonymousClusters",),
@@ -118,6 +118,7 @@ __all__ = [
     "TDR",
     "TDS",
     "Audit",
+    "Comparison",
     "Evaluation",
     "HierarchyError",
     "IACc",
@@ -150,6 +151,7 @@ __all__ = [
     "audit_rules",
     "balanced",
     "bins",
+    "compare",
     "compare_rules",
     "dates",
     "evaluate",

@@ -7,9 +7,10 @@ from types import ModuleType
 from typing import Any
 
 from incrowd.evaluate.classifiers import CLASSIFIERS
+from incrowd.evaluate.comparison import Comparison, compare
 from incrowd.evaluate.evaluation import Evaluation, evaluate
 
-__all__ = ["CLASSIFIERS", "Evaluation", "evaluate"]
+__all__ = ["CLASSIFIERS", "Comparison", "Evaluation", "compare", "evaluate"]
 
 
 class _Verb(ModuleType):

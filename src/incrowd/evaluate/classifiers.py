@@ -58,12 +58,15 @@ class Classifier:
         Whether they are meant as probabilities, so that log-loss has a meaning.
     estimator
         Makes a scikit-learn estimator of n examples and a seed, for those who train it themselves.
+    require
+        Raises an error where it cannot run.
     """
 
     name: str
     predict: Callable[[Examples, Features, int], Floats]
     calibrated: bool = True
     estimator: Callable[[int, int], Any] | None = None
+    require: Callable[[], object] | None = None
 
 
 def classifier(name: str) -> Classifier:
@@ -78,12 +81,15 @@ def classifier(name: str) -> Classifier:
 
 
 def chosen(names: str | Iterable[str]) -> list[Classifier]:
-    """Return classifiers by name, each once; a text may hold several with commas."""
+    """Return classifiers that can run here, each once; a text may hold several with commas."""
     listed = names.split(",") if isinstance(names, str) else list(names)
     found = {known.name: known for known in (classifier(str(name).strip()) for name in listed)}
     if not found:
         fact = "No classifier was named"
         raise ParameterError(fact, f"known classifiers: {', '.join(CLASSIFIERS)}")
+    for known in found.values():
+        if known.require is not None:
+            known.require()
     return list(found.values())
 
 
@@ -166,6 +172,12 @@ def _weka(name: str) -> Callable[[Examples, Features, int], Floats]:
     return predict
 
 
+def _require_weka() -> None:
+    from incrowd.evaluate.weka import require  # noqa: PLC0415
+
+    require()
+
+
 def _standardized(train: Examples, test: Features) -> tuple[Floats, Floats]:
     """Give numbers mean 0 and deviation 1 in the training rows; names stay."""
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
@@ -236,9 +248,9 @@ CLASSIFIERS: dict[str, Classifier] = {
         Classifier("libsvm", _sklearn(_libsvm), calibrated=False, estimator=_libsvm),
         Classifier("boosting", _sklearn(_boosting), estimator=_boosting),
         Classifier("forest", _sklearn(_forest), estimator=_forest),
-        Classifier("j48", _weka("j48")),
-        Classifier("jrip", _weka("jrip")),
-        Classifier("nb", _weka("nb")),
-        Classifier("smo", _weka("smo"), calibrated=False),
+        Classifier("j48", _weka("j48"), require=_require_weka),
+        Classifier("jrip", _weka("jrip"), require=_require_weka),
+        Classifier("nb", _weka("nb"), require=_require_weka),
+        Classifier("smo", _weka("smo"), calibrated=False, require=_require_weka),
     )
 }

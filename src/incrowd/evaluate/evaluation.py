@@ -37,6 +37,7 @@ from incrowd.evaluate.protocol import (
     n_folds,
 )
 from incrowd.evaluate.scores import SCORES, interval, retention
+from incrowd.evaluate.tables import aligned, percent
 from incrowd.publish import Progress, Publisher, make
 from incrowd.release import Release
 from incrowd.schema import Schema
@@ -85,12 +86,12 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        lines = [self._title(), "", *_table(self.frame), ""]
+        lines = [self._title(), "", *aligned(self.frame, _SHOWN), ""]
         lines.append("retention: share of the gain over the majority class that is left; low, high: 95 % of accuracy")
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
-        kept = ", ".join(f"{row['classifier']} {_percent(row['retention'])}" for row in self.frame.to_dicts())
+        kept = ", ".join(f"{row['classifier']} {percent(row['retention'])}" for row in self.frame.to_dicts())
         return f"Evaluation({self.about['method']}: retention {kept})"
 
     def _repr_html_(self) -> str:
@@ -308,27 +309,3 @@ def _more_notes(release: Any, training: Training) -> list[str]:  # noqa: ANN401
     if isinstance(release, Release) or training == "samples":
         return []
     return [f"training={training!r} is for generalized rows; projections teach their own classifiers"]
-
-
-def _table(frame: pl.DataFrame) -> list[str]:
-    """Write a frame as aligned text: shares in percent, the rest as it is."""
-    names = [name for name in _SHOWN if name in frame.columns and frame[name].null_count() < frame.height]
-    cells = [[_cell(name, row[name]) for name in names] for row in frame.to_dicts()]
-    widths = [max(len(name), *(len(row[m]) for row in cells)) for m, name in enumerate(names)]
-    return [
-        "  ".join(
-            text.ljust(width) if m == 0 else text.rjust(width)
-            for m, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in [names, *cells]
-    ]
-
-
-def _cell(name: str, value: Any) -> str:  # noqa: ANN401
-    if value is None or isinstance(value, str):
-        return value or "-"
-    return f"{value:.3f}" if name == "log_loss" else _percent(value)
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,8 @@ def run_cells(
     Parameters
     ----------
     function
-        Takes a cell, returns a dict of JSON values. With more than one job it must be importable: a module's own.
+        Takes a cell, returns a dict of JSON values. With more than one job it must be importable: a module's own, or a
+        `functools.partial` of one that binds what is too large for a cell, such as the table that the cell names.
     cells
         What to compute.
     store
@@ -97,7 +99,8 @@ def key_of(function: Function, cell: Cell) -> str:
     except (TypeError, ValueError):
         fact = "A cell has a value that is not JSON"
         raise ParameterError(fact, "use text, whole and finite numbers, booleans, None, lists and dicts") from None
-    name = f"{function.__module__}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    own = function.func if isinstance(function, partial) else function  # what a partial binds is for the cell to name
+    name = f"{own.__module__}.{getattr(own, '__qualname__', type(own).__qualname__)}"
     return hashlib.sha256(f"{__version__}\n{name}\n{asked}".encode()).hexdigest()[:32]
 
 

