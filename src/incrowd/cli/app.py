@@ -145,6 +145,8 @@ def publish(
     roles = Schema.from_toml(schema)
     with screen.progress() as progress:
         frame = io.read(data, query=query, types=roles.types, missing_tokens=roles.missing_tokens, progress=progress)
+        if publisher.kind == "projections":
+            screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
         release = publisher.publish(frame, roles, seed=seed, progress=progress)
         progress("writing", 0, 1)
         release.save(output)

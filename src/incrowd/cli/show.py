@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from incrowd.release import Release
+    from incrowd.release import ProjectionRelease, Release
     from incrowd.verify import Verdict
 
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}
@@ -30,6 +30,11 @@ class Screen:
         """Print a line."""
         self.out.print(text, markup=False, soft_wrap=True)
 
+    def aside(self, text: str) -> None:
+        """Tell somebody who is watching a line that is no result."""
+        if self.err.is_terminal:
+            self.err.print(text, markup=False, soft_wrap=True)
+
     def head(self, text: str) -> None:
         """Print a headline."""
         self.out.print(f"\n[bold]{text}[/]")
@@ -44,16 +49,19 @@ class Screen:
             table.add_row(*(str(cell).replace("[", "\\[") for cell in row.values()))
         self.out.print(table)
 
-    def release(self, release: Release, summary: Mapping[str, Any]) -> None:
+    def release(self, release: Release | ProjectionRelease, summary: Mapping[str, Any]) -> None:
         """Print what was published, what it cost, and what a careful person would want to know."""
         rows = summary["rows"]
         promises = ", ".join(promise(guarantee) for guarantee in summary["guarantees"])
-        self.say(f"Published {rows['released']} of {rows['input']} rows with {summary['method']}: {promises}.")
+        how = summary.get("form", "")
+        self.say(f"Published {rows['released']} of {rows['input']} rows{how} with {summary['method']}: {promises}.")
         if rows["missing"]:
             self.say(f"{rows['missing']} rows were left out for a missing value.")
         if rows["suppressed"]:
             self.say(f"{rows['suppressed']} rows were suppressed.")
-        self.table("what the columns lost (0 unchanged, 1 suppressed)", summary["columns"])
+        title = "what the columns lost (0 unchanged, 1 suppressed)" if "loss" in summary else summary["title"]
+        if summary["columns"]:
+            self.table(title, summary["columns"])
         self.say("Verified against the original by independent code: every promise holds.")
         self.say(f"Levels reached: {_levels(release.levels or {})}")
         for note in summary["notes"]:
@@ -109,28 +117,35 @@ def promise(guarantee: Mapping[str, Any]) -> str:
     return f"{kind} = {guarantee[kind]:g}{named}"
 
 
-def summarize(release: Release, folder: Path) -> dict[str, Any]:
+def summarize(release: Release | ProjectionRelease, folder: Path) -> dict[str, Any]:
     """Collect what people and programs are told about a release that was just published."""
+    manifest = release.manifest
+    about = {
+        "release": str(folder),
+        "private": str(folder.with_name(folder.name + ".private")),
+        "method": manifest["method"]["name"],
+        "guarantees": manifest["guarantees"],
+        "rows": manifest["rows"],
+        "levels": release.levels,
+    }
+    if manifest.get("payload") == "projections":
+        from incrowd.cli.projections import told
+
+        return about | told(cast("ProjectionRelease", release))
+    return about | _told(cast("Release", release))
+
+
+def _told(release: Release) -> dict[str, Any]:
+    """Say what each column lost."""
     from incrowd.losses import cell_loss
 
-    manifest = release.manifest
     columns = []
     for m, (name, hierarchy) in enumerate(zip(release.quasi, release.hierarchies, strict=True)):
         lost = cell_loss("lm", hierarchy, release.marginals[m], release.cell_lo[:, m], release.cell_hi[:, m])
         columns.append({"column": name, "loss (LM)": f"{lost[release.cell_of].mean():.3f}"})
     total = release.loss("lm")
     columns.append({"column": "all", "loss (LM)": f"{total:.3f}"})
-    return {
-        "release": str(folder),
-        "private": str(folder.with_name(folder.name + ".private")),
-        "method": manifest["method"]["name"],
-        "guarantees": manifest["guarantees"],
-        "rows": manifest["rows"],
-        "loss": {"lm": round(total, 4)},
-        "columns": columns,
-        "levels": release.levels,
-        "notes": _notes(release),
-    }
+    return {"loss": {"lm": round(total, 4)}, "columns": columns, "notes": _notes(release)}
 
 
 def _notes(release: Release) -> list[str]:
