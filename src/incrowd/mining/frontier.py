@@ -192,25 +192,28 @@ def draw(axes: Any, frontier: Frontier, *, title: str | None = None, theme: plot
     colour = plots.PALETTE[theme][0]
     for line, width in zip(axes.lines, (1.0, 2.0, 1.0), strict=False):
         line.set(
-            color=colour, drawstyle="steps-pre", linewidth=width if several else 1.8, marker="" if several else "o"
+            color=colour,
+            drawstyle="steps-pre",
+            linewidth=width if several else 1.8,
+            marker="" if several else "o",
+            markevery=slice(1, None),
+            clip_on=several,
         )
     if several:
         axes.lines[0].set_linestyle("--")
         axes.lines[2].set_linestyle(":")
         _shade(axes, stairs, colour)
     ink = axes.xaxis.label.get_color()
-    for name, share in (("original table", frontier.original), ("most frequent class", frontier.majority)):
+    known = (("original table", frontier.original, 3, "bottom"), ("most frequent class", frontier.majority, -3, "top"))
+    for name, share, above, side in known:
         if share is not None:
+            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
             axes.axhline(100 * share, color=ink, linewidth=0.9, linestyle=(0, (6, 4)), zorder=1)
-            axes.annotate(
-                name,
-                (1, 100 * share),
-                xycoords=("axes fraction", "data"),
-                xytext=(-4, 3),
-                textcoords="offset points",
-                ha="right",
-                fontsize="small",
-            )
+            axes.annotate(name, (1, 100 * share), (-4, above), **at, ha="right", va=side, fontsize="small", color=ink)
+    axes.set_xlim(1, max(frontier.n_rows, 2))
+    low, high = axes.dataLim.intervaly
+    axes.set_ylim(low - 0.1 * (high - low or 1), high + 0.08 * (high - low or 1))
+    axes.title.set_fontsize("medium")
     if several:
         axes.legend(frameon=False, fontsize="small", labelcolor=ink)
     else:
