@@ -1,0 +1,94 @@
+"""Classifier: learn from the release, and predict the sensitive values of people in it and of people who are not.
+
+A classifier trained on a release predicts sensitive values better than 1/l: Kifer's deFinetti attack (SIGMOD 2009), and
+Last et al. 2014, section 5.4. As Fig. 6 of that paper argues, this endangers the people in the table only as far as it
+predicts them better than others who are like them and not in it. So naive Bayes and a decision tree are trained on
+samples of the release, and tested on both; the promise counts as broken when members are predicted better, beyond
+chance (Newcombe's interval of the difference, 95 % for both classifiers together).
+
+Without `non_members` there is nothing to compare with: the accuracy is told, and not judged. Non-members must be from
+the same population, and not in the table that was published.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from sklearn.naive_bayes import CategoricalNB
+from sklearn.tree import DecisionTreeClassifier
+
+from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
+from incrowd.attacks.scene import UNKNOWN, Scene, code_quasi, code_sensitive
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes
+from incrowd.release.soft import sample
+
+_SAMPLES = 5
+_LEAF = 10
+_Z = 2.2414  # 95 % for two intervals together
+
+
+def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Generator) -> Finding:
+    """Train on the release; compare members with non-members."""
+    if scene.truth is None or not scene.n_values:
+        return not_applicable("classifier", "nothing sensitive is published")
+    rows, labels = zip(*(_coded(scene, sample(scene.release, rng)) for _ in range(_SAMPLES)), strict=True)
+    X, y = np.concatenate(rows), np.concatenate(labels)
+    members = scene.codes, scene.truth
+    others = None if non_members is None else _coded(scene, non_members)
+    sizes = [hierarchy.n_leaves for hierarchy in scene.release.hierarchies]
+    classifiers = {
+        "naive_bayes": CategoricalNB(min_categories=sizes),
+        "tree": DecisionTreeClassifier(min_samples_leaf=_SAMPLES * _LEAF, random_state=int(rng.integers(2**31))),
+    }
+    numbers: dict[str, float | int | None] = {"promised_belief": scene.limit, "prior": float(scene.prior.max())}
+    best, gaps = None, []
+    for name, classifier in classifiers.items():
+        classifier.fit(X, y)
+        inside = _score(f"value predicted by {name.replace('_', ' ')}", classifier, *members)
+        outside = None if others is None else _score("the same about people not in the table", classifier, *others)
+        numbers[f"{name}_members"] = inside.precision
+        if outside is not None:
+            low, high = newcombe(inside, outside)
+            gaps.append((low, name))
+            numbers |= {f"{name}_non_members": outside.precision, f"{name}_gap_low": low, f"{name}_gap_high": high}
+        if best is None or inside.right > best[0].right:
+            best = inside, outside
+    assert best is not None
+    usual = int(scene.prior.argmax())
+    prior = Score("most frequent value", int((scene.truth == usual).sum()), scene.n_people, scene.n_people)
+    knows = "everybody's quasi-identifiers; he learns the pattern of the population from the release"
+    if best[1] is None:
+        why = f"{best[0].precision:.1%} of the members are predicted right, {prior.precision:.1%} by the most frequent "
+        why += "value alone; whether that is their membership or the population needs non_members"
+        return Finding("classifier", knows, "not applicable", why, best[0], prior, numbers)
+    broken = max(gaps)[0] > 0
+    verdict: Outcome = "above the promise" if broken else "withstood"
+    why = f"members are predicted right in {best[0].precision:.1%} of the cases, non-members in {best[1].precision:.1%}"
+    why += "; the difference is " + ("beyond chance" if broken else "within chance")
+    return Finding("classifier", knows, verdict, why, best[0], best[1], numbers)
+
+
+def _coded(scene: Scene, frame: pl.DataFrame) -> tuple[Codes, Codes]:
+    """Return the people whose values the release knows, coded."""
+    codes, values = code_quasi(scene.release, frame), code_sensitive(scene.release, frame)
+    assert values is not None
+    fine = (codes != OUTSIDE).all(axis=1) & (values != UNKNOWN)
+    return codes[fine], values[fine]
+
+
+def _score(what: str, classifier: CategoricalNB | DecisionTreeClassifier, X: Codes, y: Codes) -> Score:
+    return Score(what, int((classifier.predict(X) == y).sum()), len(y), len(y))
+
+
+def newcombe(one: Score, other: Score) -> tuple[float, float]:
+    """Return an interval of the difference of two shares, from Wilson's intervals of each."""
+    p, q = (s.right / max(1, s.claimed) for s in (one, other))
+    (a, b), (c, d) = (_wilson(s.right, max(1, s.claimed)) for s in (one, other))
+    low = p - q - float(np.hypot(p - a, d - q))
+    return low, p - q + float(np.hypot(b - p, q - c))
+
+
+def _wilson(right: float, tried: int) -> tuple[float, float]:
+    share, more = right / tried, _Z * _Z / tried
+    half = _Z * float(np.sqrt(share * (1 - share) / tried + more / (4 * tried)))
+    return (share + more / 2 - half) / (1 + more), (share + more / 2 + half) / (1 + more)

@@ -1,0 +1,129 @@
+"""Intersection: two or more releases about the same people.
+
+Each release leaves a person some sensitive values and a crowd of people who could be in the same rows. Whoever holds
+several releases keeps only what all of them allow. Beliefs are combined as if the releases were independent given the
+value: the product of what each says, divided by the prior once for every further release.
+
+Compared with the promise of the release under attack: nobody's crowd may fall below k, nobody may be left with one
+value, and combined beliefs beyond the promised share may not be right more often than it. People who fit no row of an
+earlier release were not in it, and it tells nothing about them.
+
+Cost: as `linking` for each release; crowds are listed pair by pair, and left out where that is too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, worst
+from incrowd.attacks.linking import beliefs
+from incrowd.attacks.scene import Floats, Int64, Scene
+
+_SURE = 0.9
+_MOST_PAIRS = 5 * 10**7
+_LEAST = 1e-12
+
+
+def attack(scene: Scene, earlier: Sequence[Scene]) -> Finding:
+    """Intersect what the releases leave possible about each person."""
+    if not earlier:
+        return not_applicable("intersection", "no earlier release was given")
+    scenes = [scene, *earlier]
+    if any(s.pairs is None for s in scenes):
+        return not_applicable("intersection", "too many pairs of a row and a person to list")
+    numbers: dict[str, float | int | None] = {"releases": len(scenes), "promised_belief": scene.limit}
+    crowd = _crowds(scenes)
+    few = np.zeros(scene.n_people, np.bool_)
+    why = []
+    if crowd is not None:
+        few = crowd < scene.k
+        numbers |= {"crowd_min": int(crowd.min()), "people_below_k": int(few.sum())}
+        why.append(f"the smallest common crowd is {crowd.min()} people, promised are {scene.k}")
+    at_risk, broken, success, baseline = few, bool(few.any()), None, None
+    if scene.truth is not None and all(s.truth is not None for s in scenes) and _same_values(scenes):
+        each = [_of_people(s) for s in scenes]
+        combined = _combine(each, scene.prior)
+        bar = max(_SURE, scene.limit if scene.limit < 1 else 0.0)
+        alone = np.max([b.max(axis=1) for b in each], axis=0)
+        left = (combined > _LEAST).sum(axis=1)
+        single = (left == 1) & (alone < 1 - 1e-9)
+        success = _score(scene, combined, f"value believed with more than {bar:.0%}, all releases together", bar)
+        singles = [_score(scene, b, f"the same, from the best of {len(scenes)} releases alone", bar) for b in each]
+        baseline = max(singles, key=lambda s: s.right)
+        numbers |= {
+            "one_value_left": int(single.sum()),
+            "belief_in_truth_mean": float(combined[np.arange(scene.n_people), scene.truth].mean()),
+        }
+        over = combined.max(axis=1) > bar
+        if single.any():
+            broken = True
+            at_risk = at_risk | single
+            why.append(f"{int(single.sum())} people are left with one value that no release shows alone")
+        if scene.limit < 1 and success.interval[0] > scene.limit and success.right > baseline.right:
+            broken = True
+            at_risk = at_risk | over
+            why.append(f"beliefs above {bar:.0%} are right in {success.precision:.1%} of the cases")
+    verdict: Outcome = "above the promise" if broken else "withstood"
+    risk = 1 / np.maximum(1, crowd if crowd is not None else np.full(scene.n_people, scene.k))
+    knows = f"everybody's quasi-identifiers, who is in the tables, and {len(scenes)} releases about them"
+    return Finding(
+        "intersection", knows, verdict, "; ".join(why) or "no person has less than one release leaves", success,
+        baseline, numbers, worst(scene.rows, risk, at_risk), int(at_risk.sum()),
+    )  # fmt: skip
+
+
+def _same_values(scenes: Sequence[Scene]) -> bool:
+    """Tell whether all releases are about the same sensitive column, coded alike."""
+    first = scenes[0].release
+    return all(
+        s.release.manifest["sensitive"]["name"] == first.manifest["sensitive"]["name"]
+        and s.release.sensitive_values.equals(first.sensitive_values)
+        for s in scenes[1:]
+    )
+
+
+def _of_people(scene: Scene) -> Floats:
+    assert scene.pairs is not None
+    return beliefs(scene, scene.pairs)[scene.point_of]
+
+
+def _combine(each: Sequence[Floats], prior: Floats) -> Floats:
+    """Multiply beliefs; people whom the releases contradict about are left with the first one's."""
+    product = each[0].copy()
+    for b in each[1:]:
+        product *= b / np.maximum(prior, _LEAST)
+    total = product.sum(axis=1, keepdims=True)
+    return np.where(total > _LEAST, product / np.maximum(total, _LEAST), each[0])
+
+
+def _score(scene: Scene, believed: Floats, what: str, bar: float) -> Score:
+    assert scene.truth is not None
+    claimed = believed.max(axis=1) > bar
+    right = claimed & (believed.argmax(axis=1) == scene.truth)
+    return Score(what, int(right.sum()), int(claimed.sum()), scene.n_people)
+
+
+def _crowds(scenes: Sequence[Scene]) -> Int64 | None:
+    """Return how many people share a row with each person in every release, or ``None`` when that is too much."""
+    common = None
+    for scene in scenes:
+        pairs = scene.pairs
+        assert pairs is not None
+        people = pairs.per_box(scene.point_size).astype(np.float64)
+        if float((people**2).sum()) > _MOST_PAIRS:
+            return None
+        shape = len(pairs.first) - 1, len(scene.points)
+        fits = csr_array((np.ones(len(pairs.points), np.int32), pairs.points, pairs.first), shape=shape)
+        of_people = fits[:, scene.point_of]
+        together = (of_people.T @ of_people).astype(np.bool_)
+        absent = np.flatnonzero(together.diagonal() == 0)
+        if len(absent):  # not in this release: it tells nothing
+            together = together.tolil()
+            together[absent, :] = True
+            together = together.tocsr()
+        common = together if common is None else common.multiply(together)
+    assert common is not None
+    return np.asarray(common.astype(np.int64).sum(axis=1)).ravel()

@@ -1,0 +1,104 @@
+"""What follows for certain from statements about people.
+
+Every person starts with all values possible. In a statement, value v occurs at least c_v times among its people, and at
+most c_v plus the number of people who are not counted. When the people who can still have v are just as many as must,
+they all have it; when those who have it are as many as may, nobody else has. Two whole statements that overlap are
+subtracted: what one counts beyond the other belongs to the people of the one alone, and when that makes up all of
+them, a smaller whole statement follows; a statement inside another is the simplest case.
+
+Sound always: a value that is left as the only one is the value in every world that fits the statements. Not complete:
+systems of three and more statements that decide only together are left to `worlds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.attacks.scene import Int64
+from incrowd.attacks.statements import Statement, state
+
+Possible = npt.NDArray[np.bool_]
+
+_ROUNDS = 4
+_MOST_PAIRS = 60_000
+_MOST_SAID = 50  # statements about one person, beyond which pairs of them are not tried
+
+
+def propagate(statements: Sequence[Statement], possible: Possible) -> Possible:
+    """Return which values each person can still have, [people x values]; the argument is not changed."""
+    possible = possible.copy()
+    facts = list(statements)
+    for _ in range(_ROUNDS):
+        _settle(facts, possible)
+        smaller = _subtract([reduce(s, possible) for s in facts if s.whole])
+        known = {(s.people.tobytes(), s.counts.tobytes()) for s in facts}
+        new = [s for s in smaller if (s.people.tobytes(), s.counts.tobytes()) not in known]
+        if not new:
+            break
+        facts += new
+    return possible
+
+
+def reduce(statement: Statement, possible: Possible) -> Statement:
+    """Leave out of a whole statement the people whose value is known."""
+    open_ones = possible[statement.people].sum(axis=1) > 1
+    known = statement.people[~open_ones]
+    counts = statement.counts - np.bincount(possible[known].argmax(axis=1), minlength=possible.shape[1])
+    return state(statement.people[open_ones], counts)
+
+
+def _settle(facts: Sequence[Statement], possible: Possible) -> None:
+    """Rule values out until no statement rules out any more."""
+    said: list[list[int]] = [[] for _ in range(len(possible))]
+    for j, statement in enumerate(facts):
+        for i in statement.people.tolist():
+            said[i].append(j)
+    pending = list(range(len(facts)))
+    waiting = set(pending)
+    while pending:
+        j = pending.pop()
+        waiting.discard(j)
+        for i in _narrow(facts[j], possible).tolist():
+            for other in said[i]:
+                if other not in waiting:
+                    waiting.add(other)
+                    pending.append(other)
+
+
+def _narrow(statement: Statement, possible: Possible) -> Int64:
+    """Rule out values by one statement; return the people about whom something was learned."""
+    here = possible[statement.people]
+    left = here.sum(axis=1)
+    settled = here & (left == 1)[:, None]
+    must = here.sum(axis=0) == statement.counts  # all who can have it do
+    full = settled.sum(axis=0) == statement.counts + statement.slack  # nobody else has it
+    after = here & ~(full & ~settled)
+    owners = (here & (must & (statement.counts > 0))).any(axis=1)
+    after[owners] &= must & (statement.counts > 0)
+    changed = (after != here).any(axis=1) & after.any(axis=1)
+    possible[statement.people[changed]] = after[changed]
+    return np.asarray(statement.people[changed])
+
+
+def _subtract(whole: Sequence[Statement]) -> list[Statement]:
+    """Subtract overlapping whole statements from each other; return the whole statements that follow."""
+    found: dict[tuple[bytes, bytes], Statement] = {}
+    unique = {(s.people.tobytes(), s.counts.tobytes()): s for s in whole if len(s.people)}
+    facts = list(unique.values())
+    said: dict[int, list[int]] = {}
+    for j, statement in enumerate(facts):
+        for i in statement.people.tolist():
+            said.setdefault(i, []).append(j)
+    pairs = {(a, b) for at in said.values() if len(at) <= _MOST_SAID for x, a in enumerate(at) for b in at[x + 1 :]}
+    for a, b in sorted(pairs)[:_MOST_PAIRS]:
+        more = facts[a].counts - facts[b].counts
+        for one, other, gain in ((facts[a], facts[b], more), (facts[b], facts[a], -more)):
+            beyond = np.maximum(gain, 0)
+            alone = np.setdiff1d(one.people, other.people, assume_unique=True)
+            if len(alone) and beyond.sum() == len(alone):
+                new = state(alone, beyond)
+                found[new.people.tobytes(), new.counts.tobytes()] = new
+    return list(found.values())

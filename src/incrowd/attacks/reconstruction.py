@@ -1,0 +1,174 @@
+"""Reconstruction: sensitive values of people, from all rows of the release together.
+
+Every row says something about the people in its box (`statements`), and rows overlap: together they are equations about
+people. Three steps, each on what the one before has found:
+
+1. What follows for certain (`propagation`): boxes that hold exactly the people who are counted name them, and
+   differences of such boxes name fewer. A value found here is the value in every world that fits the release.
+2. Whom the method took (`recomputing`): it is public, so the adversary repeats it, in worlds that fit.
+3. Beliefs from random worlds that fit everything (`worlds`), with the pattern of the population as prior.
+
+A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes on the same beliefs, each person by all
+others): what the release tells about anybody like this person, in the table or not. With `known` the adversary knows
+the values of some people beforehand, and is scored on the others.
+
+Compared with the promise: with l > 1 it is broken when a value is certain, or when claims are right more often than 1/l
+and reach more people than the pattern alone (95 % intervals apart). With l = 1 nothing is promised about values; it
+counts as broken when values follow for certain that no row shows by itself.
+
+Cost: sweeps over all pairs of a person and a statement; some seconds for 3000 people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.attacks import bayes, recomputing, worlds
+from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wilson, worst
+from incrowd.attacks.linking import beliefs, shown_values
+from incrowd.attacks.propagation import Possible, propagate
+from incrowd.attacks.scene import Floats, Scene
+from incrowd.attacks.statements import Statement, collect, is_hardened, state
+from incrowd.privacy import exact
+
+Progress = Callable[[str, int, int], None]
+
+_SURE = 0.9
+_NOT_TAKEN = 0.3  # how much rarer people below the cap are among those in a box who are not counted
+_BUDGET = 6 * 10**8  # of steps in worlds: some fifteen seconds
+_ROUNDING = 1e-9
+
+
+def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Progress) -> Finding:
+    """Solve for sensitive values."""
+    if scene.truth is None or not scene.n_values:
+        return not_applicable("reconstruction", "nothing sensitive is published")
+    if scene.pairs is None:
+        return not_applicable("reconstruction", "too many pairs of a row and a person to list")
+    told = rng.random(scene.n_people) < known
+    possible = np.ones((scene.n_people, scene.n_values), np.bool_)
+    possible[told] = np.eye(scene.n_values, dtype=np.bool_)[scene.truth[told]]
+    statements = collect(scene)
+    everybody = state(np.arange(scene.n_people), np.array(scene.release.manifest["sensitive"]["marginal"], np.int64))
+    possible = propagate([*statements, everybody], possible)
+    believed, pattern, n_entries = _believe(scene, statements, possible, rng, progress)
+    return _judge(scene, statements, possible, believed, pattern, told, n_entries)
+
+
+def _believe(
+    scene: Scene, statements: list[Statement], possible: Possible, rng: np.random.Generator, progress: Progress
+) -> tuple[Floats, Floats, int]:
+    """Return beliefs, and what the pattern of the others alone says, [people x values] each."""
+    assert scene.pairs is not None
+    start = beliefs(scene, scene.pairs)[scene.point_of]
+    pattern = bayes.expect(scene.codes, start)
+    n_entries = sum(len(s.people) for s in statements)
+    n_all = max(240, int(_BUDGET / (n_entries * scene.n_values)))
+    n_chains = int(np.clip(n_all // 200, 4, 24))
+    n_sweeps = int(np.clip(n_all // n_chains, 60, 500))
+    method = recomputing.method_of(scene) if scene.release.cell_counts is not None else None
+    n_first = n_sweeps // 2 if method else n_sweeps
+
+    def run(facts: list[Statement], length: int, stage: str) -> tuple[Floats, list[npt.NDArray[np.int32]]]:
+        prior = pattern * possible
+        prior /= prior.sum(axis=1, keepdims=True)
+        flat = worlds.flatten(facts, _tilts(scene, facts), scene.n_people)
+        return worlds.sample(
+            flat, prior, rng, n_chains=n_chains, n_sweeps=length, progress=lambda a, b: progress(stage, a, b)
+        )
+
+    believed, last = run(statements, n_first, "solving")
+    pattern = bayes.expect(scene.codes, believed)
+    if method is not None:
+        seen = recomputing.Sightings(scene, statements, method)
+        for n, world in enumerate(last):
+            progress("repeating", n, len(last))
+            seen.run(world, rng)
+        progress("repeating", len(last), len(last))
+        believed, _ = run(seen.refined(), n_sweeps, "believing")
+        pattern = bayes.expect(scene.codes, believed)
+    return believed, pattern, n_entries
+
+
+def _tilts(scene: Scene, statements: list[Statement]) -> Floats:
+    """Return log weights of people in a box who are not counted: of a value that has filled up there may be many."""
+    counts = np.stack([s.counts for s in statements])
+    given = scene.release.manifest["method"]["parameters"]
+    if scene.release.cell_counts is None or is_hardened(scene) or not {"k", "l"} <= set(given):
+        return np.zeros(counts.shape)
+    cap = int(given["k"] / exact(given["l"]))
+    if cap >= given["k"]:
+        return np.zeros(counts.shape)
+    return np.where(counts >= cap, 0.0, np.log(_NOT_TAKEN))
+
+
+def _shown(scene: Scene) -> Floats:
+    """Return for each person the largest share that a row that fits shows, or that all of them show together."""
+    pairs = scene.pairs
+    assert pairs is not None
+    together = beliefs(scene, pairs).max(axis=1)
+    if scene.release.distributions is not None:
+        alone = np.zeros(len(scene.box_size))
+        np.maximum.at(alone, scene.box_of, scene.release.distributions.max(axis=1))
+    else:
+        shown = shown_values(scene)
+        alone = shown.max(axis=1) / np.maximum(1, shown.sum(axis=1)) * (scene.box_size > 1)
+    most = together.copy()
+    np.maximum.at(most, pairs.points, alone[pairs.boxes])
+    return np.asarray(most[scene.point_of])
+
+
+def _judge(
+    scene: Scene,
+    statements: list[Statement],
+    possible: Possible,
+    believed: Floats,
+    pattern: Floats,
+    told: npt.NDArray[np.bool_],
+    n_entries: int,
+) -> Finding:
+    assert scene.truth is not None
+    truth, asked = scene.truth, ~told
+    n = int(asked.sum())
+    bar = max(_SURE, scene.limit if scene.limit < 1 else 0.0)
+    claimed, right = asked & (believed.max(axis=1) > bar), believed.argmax(axis=1) == truth
+    usual, usual_right = asked & (pattern.max(axis=1) > bar), pattern.argmax(axis=1) == truth
+    success = Score(f"value believed with more than {bar:.0%}", int((claimed & right).sum()), int(claimed.sum()), n)
+    baseline = Score(
+        "the same by the pattern of the population alone", int((usual & usual_right).sum()), int(usual.sum()), n
+    )
+    certain = asked & (possible.sum(axis=1) == 1)
+    beyond = certain & (_shown(scene) < 1 - _ROUNDING)
+    gained = wilson(success.right, n)[0] > wilson(baseline.right, n)[1]
+    broken = bool(beyond.any())
+    why = f"{int(certain.sum())} of {n} values follow for certain, {int(beyond.sum())} of them shown by no row alone"
+    if scene.limit < 1:
+        broken |= gained and success.interval[0] > scene.limit
+        why += f"; beliefs above {bar:.0%} are promised to nobody"
+    if success.claimed:
+        why += f"; {success.claimed} claims, of which {success.precision:.1%} are right"
+    at = np.arange(scene.n_people)
+    numbers: dict[str, float | int | None] = {
+        "known": int(told.sum()),
+        "certain": int(certain.sum()),
+        "certain_share": float(certain.sum() / max(1, n)),
+        "certain_beyond_rows": int(beyond.sum()),
+        "claimed_share": float(claimed.sum() / max(1, n)),
+        "belief_in_truth_mean": float(believed[at, truth][asked].mean()) if n else None,
+        "pattern_in_truth_mean": float(pattern[at, truth][asked].mean()) if n else None,
+        "promised_belief": scene.limit,
+        "statements": len(statements),
+        "statements_that_name_everybody": sum(s.whole for s in statements),
+        "entries": n_entries,
+    }
+    verdict: Outcome = "above the promise" if broken else "withstood"
+    at_risk = (beyond | (claimed & ~usual)) if broken else np.zeros(scene.n_people, np.bool_)
+    knows = "everybody's quasi-identifiers, who is in the table, and the method"
+    knows += f", and the sensitive values of {int(told.sum())} people" if told.any() else ""
+    return Finding(
+        "reconstruction", knows, verdict, why, success, baseline, numbers,
+        worst(scene.rows, believed.max(axis=1) + beyond, at_risk), int(at_risk.sum()),
+    )  # fmt: skip

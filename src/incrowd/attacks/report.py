@@ -1,0 +1,127 @@
+"""The report of all attacks on a release, in plain words."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from incrowd.attacks.finding import Finding
+from incrowd.errors import VerificationError
+
+_MOST_SHOWN = 8
+_CAVEAT = "This is evidence for review: attacks that were tried, not all that are possible."
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """What a release promises, what was tried, and what came out.
+
+    Attributes
+    ----------
+    method
+        Name of the method that made the release.
+    guarantees
+        Its promises, as in the manifest.
+    people
+        Number of people in the original.
+    findings
+        One per attack.
+    """
+
+    method: str
+    guarantees: Sequence[Mapping[str, Any]]
+    people: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no attack got above the promise."""
+        return all(finding.ok for finding in self.findings)
+
+    def __getitem__(self, attack: str) -> Finding:
+        """Return the finding of an attack by its name."""
+        return next(finding for finding in self.findings if finding.attack == attack)
+
+    def raise_for_breaches(self) -> None:
+        """Raise `VerificationError` unless all attacks stayed below the promise."""
+        if not self.ok:
+            fact = f"{len(self._broken)} of {len(self.findings)} attacks got above the promise of this release"
+            hint = "do not hand it out: raise k or l, or use another method or mode"
+            raise VerificationError(fact, hint, violations=[f"{f.attack}: {f.why}" for f in self._broken])
+
+    @property
+    def _broken(self) -> list[Finding]:
+        return [finding for finding in self.findings if not finding.ok]
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one sentence."""
+        tried = [f for f in self.findings if f.verdict != "not applicable"]
+        if not tried:
+            return f"{self.method}: no attack could be judged"
+        if self.ok:
+            names = ", ".join(f.attack for f in tried)
+            return f"{self.method}: the release of {self.people} people withstood {names}"
+        names = ", ".join(f.attack for f in self._broken)
+        return f"{self.method}: ABOVE THE PROMISE by {names} ({len(tried)} attacks tried)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON: row numbers of the original, never a value."""
+        return {
+            "method": self.method,
+            "guarantees": [dict(g) for g in self.guarantees],
+            "people": self.people,
+            "ok": self.ok,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __str__(self) -> str:
+        promised = "; ".join(_in_words(g) for g in self.guarantees) or "nothing"
+        lines = [self.headline, f"Promised: {promised}."]
+        for finding in self.findings:
+            lines += ["", f"{finding.attack}: {finding.verdict}", f"  the adversary knows {finding.knows}"]
+            lines.append(f"  {finding.why}")
+            lines += [
+                f"  {label} {s}" for label, s in (("result:", finding.success), ("without:", finding.baseline)) if s
+            ]
+            if finding.n_at_risk:
+                rows = ", ".join(str(row + 1) for row in finding.at_risk[:_MOST_SHOWN])
+                more = f" and {finding.n_at_risk - _MOST_SHOWN} more" if finding.n_at_risk > _MOST_SHOWN else ""
+                lines.append(f"  most at risk, by row of the original: {rows}{more}")
+        return "\n".join([*lines, "", _CAVEAT])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("attack", "verdict", "why", "result", "without"))
+        rows = "".join(
+            "<tr>"
+            + "".join(
+                f"<td>{html.escape(str(cell))}</td>"
+                for cell in (f.attack, f.verdict, f.why, f.success or "", f.baseline or "")
+            )
+            + "</tr>"
+            for f in self.findings
+        )
+        return (
+            f"<div><p><b>{html.escape(self.headline)}</b></p><table><tr>{head}</tr>{rows}</table><p>{_CAVEAT}</p></div>"
+        )
+
+
+def _in_words(guarantee: Mapping[str, Any]) -> str:
+    """Write a promise in plain words."""
+    kind = guarantee["kind"]
+    if kind == "k":
+        return f"every row fits at least {guarantee['k']} people"
+    if kind == "l" and guarantee["l_kind"] == "frequency":
+        return f"no sensitive value has more than {1 / guarantee['l']:.1%} (l = {guarantee['l']:g})"
+    if kind == "l":
+        return f"sensitive values are diverse, l = {guarantee['l']:g} ({guarantee['l_kind']})"
+    if kind == "alpha":
+        return f"no sensitive value has more than {guarantee['alpha']:.1%}"
+    if kind == "lkc":
+        return (
+            f"any {guarantee['L']} known values fit at least {guarantee['K']} people, "
+            f"and tell no sensitive value with more than {guarantee['C']:.1%}"
+        )
+    return f"{kind} = {guarantee.get(kind)}"
