@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from incrowd.version import __version__
 
 if TYPE_CHECKING:
+    from incrowd.attacks import AttackReport, attack
     from incrowd.audit import Audit, audit
     from incrowd.audit.rules import audit_rules
     from incrowd.errors import (
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 # Heavy libraries load when a name is first used, so that `import incrowd` and `incrowd --help` are quick.
 _HOME = {
+    "incrowd.attacks": ("AttackReport", "attack"),
     "incrowd.audit": ("Audit",),
     "incrowd.audit.rules": ("audit_rules",),
     "incrowd.errors": (
@@ -117,6 +119,7 @@ __all__ = [
     "PAIS",
     "TDR",
     "TDS",
+    "AttackReport",
     "Audit",
     "Comparison",
     "Evaluation",
@@ -147,6 +150,7 @@ __all__ = [
     "VerificationError",
     "__version__",
     "anonymous_rules",
+    "attack",
     "audit",
     "audit_rules",
     "balanced",

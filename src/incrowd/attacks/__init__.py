@@ -17,10 +17,10 @@ from incrowd.attacks import classifier, intersection, linking, matching, reconst
 from incrowd.attacks.finding import Finding, Score
 from incrowd.attacks.report import AttackReport
 from incrowd.attacks.scene import look
-from incrowd.errors import ParameterError
+from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.release import Release
 
-__all__ = ["ATTACKS", "AttackReport", "Finding", "Score", "attack"]
+__all__ = ["ATTACKS", "AttackReport", "Finding", "Score", "attack", "load"]
 
 ATTACKS = ("linking", "matching", "reconstruction", "classifier", "intersection")
 
@@ -76,10 +76,10 @@ def attack(
         fact = f"known is {known!r}"
         raise ParameterError(fact, "it is a share of the people, from 0 to 1")
     report = progress or (lambda _stage, _done, _total: None)
-    loaded, frame = _load(release), io.to_polars(original)
+    loaded, frame = load(release), io.to_polars(original)
     scene = look(loaded, frame)
     others = () if earlier is None else (earlier,) if isinstance(earlier, Release | str | Path) else tuple(earlier)
-    before = [look(_load(other), frame[scene.rows.tolist()], same=False) for other in others]
+    before = [look(load(other), frame[scene.rows.tolist()], same=False) for other in others]
     outside = None if non_members is None else io.to_polars(non_members)
     findings = []
     for n, name in enumerate(names):
@@ -100,5 +100,10 @@ def attack(
     return AttackReport(manifest["method"]["name"], manifest["guarantees"], scene.n_people, tuple(findings))
 
 
-def _load(release: Release | str | Path) -> Release:
-    return release if isinstance(release, Release) else Release.load(release)
+def load(release: Release | str | Path) -> Release:
+    """Return a release of generalized rows, from its folder if need be."""
+    loaded: object = release if not isinstance(release, str | Path) else Release.load(release)
+    if not isinstance(loaded, Release):
+        fact = f"Attacks are about rows with generalized cells, and this is a {type(loaded).__name__}"
+        raise IncompatibleError(fact, "projections are judged by incrowd verify with --original")
+    return loaded

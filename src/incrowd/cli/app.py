@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from incrowd.cli import attacking
 from incrowd.cli.show import Screen, summarize
 from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, VerificationError
 from incrowd.version import __version__
@@ -116,6 +117,8 @@ def publish(
     seed: Annotated[
         int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
+    attack: Annotated[bool, typer.Option("--attack", help="Attack it first; write nothing if that succeeds.")] = False,
+    ledger: Annotated[Path | None, typer.Option(help="File that remembers releases of the same table.")] = None,
     query: Query = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -148,10 +151,14 @@ def publish(
         if publisher.kind == "projections":
             screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
         release = publisher.publish(frame, roles, seed=seed, progress=progress)
+        if attack:
+            attacking.before_writing(release, frame, progress)
         progress("writing", 0, 1)
         release.save(output)
         progress("writing", 1, 1)
     summary = summarize(release, output)
+    if ledger is not None and (told := attacking.write_down(ledger, release, frame, output)):
+        summary["notes"].append(told)
     if as_json:
         print(json.dumps(summary, ensure_ascii=False))  # noqa: T201
     else:
@@ -233,6 +240,9 @@ def audit(
     )  # fmt: skip
     if not holds:
         raise typer.Exit(NOT_MET)
+
+
+app.command()(attacking.attack)
 
 
 @app.command()
