@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking
+from incrowd.cli import attacking, evaluating
 from incrowd.cli.show import Screen, summarize
 from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, VerificationError
 from incrowd.version import __version__
@@ -240,6 +240,10 @@ def audit(
     )  # fmt: skip
     if not holds:
         raise typer.Exit(NOT_MET)
+
+
+app.command()(evaluating.evaluate)
+app.command()(evaluating.compare)
 
 
 app.command()(attacking.attack)

@@ -33,6 +33,7 @@ from incrowd.release import Release
 from incrowd.schema import Schema
 
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError)
+_LEVELS = ("k", "l", "t", "alpha")
 _SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
 
 
@@ -114,6 +115,9 @@ class Comparison:
             part = frame.filter((pl.col("classifier") == name) & (pl.col("l") == l)).sort("k", maintain_order=True)
             title = f"{name}, l = {l:g}" if several else str(name)
             _draw(axes, part, score, title)
+        ink = drawn.axes[0].xaxis.label.get_color()
+        shown = dict(zip(*reversed(drawn.axes[0].get_legend_handles_labels()), strict=True))
+        drawn.legend(shown.values(), shown, loc="outside lower center", ncols=len(shown), frameon=False, labelcolor=ink)
         return drawn
 
 
@@ -246,9 +250,7 @@ def _rows(
         return [{**head, "classifier": name, "status": f"{kind}{part}: {refused[0]}"} for name in learners]
     records = [record for result in results for record in result["records"]]
     lost = {name: _mean([result["losses"].get(name) for result in results]) for name in losses}
-    levels = {
-        f"level_{name}": _weakest(name, [r["levels"].get(name) for r in results]) for name in results[0]["levels"]
-    }
+    levels = {f"level_{name}": _weakest(name, [r["levels"].get(name) for r in results]) for name in _LEVELS}
     publishing = _mean([result["publishing"] for result in results])
     found = summaries([*baselines, *records], share)
     return [
@@ -267,7 +269,7 @@ def _weakest(name: str, values: Sequence[Any]) -> float | None:
     known = [value for value in values if isinstance(value, int | float)]
     if not known:
         return None
-    return float(max(known) if name in ("t", "alpha", "C") else min(known))
+    return float(max(known) if name in ("t", "alpha") else min(known))
 
 
 def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noqa: ANN401
@@ -284,7 +286,7 @@ def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noq
     if log:
         axes.set_xticks(sorted(set(ks)), minor=False)
         axes.minorticks_off()
-    axes.legend(frameon=False, fontsize="small", labelcolor=ink)
+    axes.get_legend().remove()
 
 
 def _listed(values: Any) -> list[Any]:  # noqa: ANN401

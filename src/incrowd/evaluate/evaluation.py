@@ -39,7 +39,7 @@ from incrowd.evaluate.protocol import (
 from incrowd.evaluate.scores import SCORES, interval, retention
 from incrowd.evaluate.tables import aligned, percent
 from incrowd.publish import Progress, Publisher, make
-from incrowd.release import Release
+from incrowd.release import ProjectionRelease, Release
 from incrowd.schema import Schema
 
 DEFAULT_CLASSIFIERS = ("tree", "naive_bayes", "logistic")
@@ -129,7 +129,7 @@ class Evaluation:
 
 
 def evaluate(
-    what: Release | Publisher | str | Path,
+    what: Release | ProjectionRelease | Publisher | str | Path,
     frame: Any = None,  # noqa: ANN401
     schema: Schema | None = None,
     *,
@@ -249,7 +249,8 @@ def summaries(records: Sequence[Record], test_share: float) -> list[dict[str, An
         mine = [r for r in records if r["data"] == "release" and r["classifier"] == name]
         numbers = sorted({r["fold"] for r in mine})
         values = [[r["accuracy"] for r in mine if r["fold"] == number] for number in numbers]
-        low, high = interval(values, test_share) or (None, None)
+        ends = interval(values, test_share)
+        low, high = (None, None) if ends is None else (max(0.0, ends[0]), min(1.0, ends[1]))
         accuracy = _mean(records, "release", name, "accuracy")
         original = _mean(records, "original", name, "accuracy")
         assert accuracy is not None
@@ -270,7 +271,9 @@ def _mean(records: Sequence[Record], data: str, name: str | None, score: str) ->
     return float(np.mean([np.mean([r[score] for r in mine if r["fold"] == number]) for number in numbers]))
 
 
-def _as_release(what: Release | Publisher | str | Path) -> Any:  # noqa: ANN401
+def _as_release(
+    what: Release | ProjectionRelease | Publisher | str | Path,
+) -> Release | ProjectionRelease | None:
     """Return a release, or ``None`` for a method."""
     if isinstance(what, Publisher):
         return None
@@ -281,7 +284,7 @@ def _as_release(what: Release | Publisher | str | Path) -> Any:  # noqa: ANN401
     return None if isinstance(what, str) else what
 
 
-def _method(what: Release | Publisher | str | Path, parameters: Mapping[str, Any]) -> Publisher:
+def _method(what: Release | ProjectionRelease | Publisher | str | Path, parameters: Mapping[str, Any]) -> Publisher:
     if isinstance(what, Publisher):
         if parameters:
             fact = f"{what.name} has its parameters, and {', '.join(parameters)} was given too"
@@ -305,7 +308,7 @@ def _about(
     }
 
 
-def _more_notes(release: Any, training: Training) -> list[str]:  # noqa: ANN401
+def _more_notes(release: Release | ProjectionRelease, training: Training) -> list[str]:
     if isinstance(release, Release) or training == "samples":
         return []
     return [f"training={training!r} is for generalized rows; projections teach their own classifiers"]

@@ -26,7 +26,7 @@ from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
 from incrowd.evaluate.lessons import TestRows, Training, all_classes, lessons, number_of, target_of
 from incrowd.evaluate.scores import scores
 from incrowd.hierarchy.hierarchy import leaves_from_data
-from incrowd.release import Release
+from incrowd.release import ProjectionRelease, Release
 from incrowd.schema import Schema
 from incrowd.schema.schema import require_columns
 from incrowd.table import clean, code_classes
@@ -167,7 +167,7 @@ def judge_baselines(fold: Fold, learners: Sequence[Classifier], *, seed: int = 0
 
 
 def judge_release(
-    release: Any,  # noqa: ANN401
+    release: Release | ProjectionRelease,
     fold: Fold,
     learners: Sequence[Classifier],
     *,
@@ -197,7 +197,7 @@ def _record(data: str, learner: Classifier, truth: Labels, found: Floats, start:
     return {**about, **scores(truth, found, calibrated=learner.calibrated), "seconds": round(seconds, 4)}
 
 
-def _judge_projections(release: Any, fold: Fold, learner: Classifier, seed: int) -> Record:  # noqa: ANN401
+def _judge_projections(release: ProjectionRelease, fold: Fold, learner: Classifier, seed: int) -> Record:
     """Judge a release of projections by what it teaches classifiers itself; it takes raw rows."""
     if learner.estimator is None:
         fact = f"The classifier {learner.name!r} cannot be trained on projections, which need one of scikit-learn's"
@@ -210,40 +210,41 @@ def _judge_projections(release: Any, fold: Fold, learner: Classifier, seed: int)
     return _record("release", learner, fold.truth, found, start)
 
 
-def fold_of_release(release: Any, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:  # noqa: ANN401
+def fold_of_release(release: Release | ProjectionRelease, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:
     """Return test rows of a release, and the rows that it was made of if they are at hand."""
     manifest = release.manifest
-    is_rows = isinstance(release, Release)
-    target = target_of(release) if is_rows else release.target
-    quasi = release.quasi
-    others = [name for name in manifest["other"] if name != target] if is_rows else []
-    if not is_rows:
-        quasi = [column["name"] for column in manifest["columns"]]
-    tokens = manifest["missing"]["tokens"]
-    published = class_values(release)
+    tokens, published = manifest["missing"]["tokens"], class_values(release)
+    if isinstance(release, Release):
+        target, coded = target_of(release), release.quasi
+        others = [name for name in manifest["other"] if name != target]
+    else:
+        target, coded, others = release.target, [column["name"] for column in manifest["columns"]], []
 
-    def rows(frame: pl.DataFrame) -> tuple[Rows, Labels]:
-        require_columns([*quasi, *others, target], frame.columns)
-        cleaned = release.clean_quasi(frame) if is_rows else [clean(frame[name], None, None, tokens) for name in quasi]
-        features = pl.DataFrame([*cleaned, *(frame[name] for name in others)])
+    def rows(frame: pl.DataFrame) -> Rows:
+        require_columns([*coded, *others, target], frame.columns)
+        if isinstance(release, Release):
+            cleaned = release.clean_quasi(frame)
+        else:
+            cleaned = [clean(frame[name], None, None, tokens) for name in coded]
         classes, labels = all_classes(published, frame[target], tokens)
-        found = Rows(frame, features, classes.gather(labels).alias(target))
+        found = Rows(
+            frame, pl.DataFrame([*cleaned, *(frame[name] for name in others)]), classes.gather(labels).alias(target)
+        )
         if manifest["missing"]["policy"] != "drop":
-            return found, labels
-        coded = pl.DataFrame([*cleaned, found.target])
-        kept = np.flatnonzero(coded.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy())
-        return found.take(kept), labels
+            return found
+        known = pl.DataFrame([*cleaned, found.target]).select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+        return found.take(np.flatnonzero(known.to_numpy()))
 
-    asked, _ = rows(test)
+    asked = rows(test)
     if asked.n_rows == 0:
         fact = "No test row is left: all have a missing value"
         raise ParameterError(fact, "test with complete rows")
     if original is not None:
-        return Fold(0, rows(original)[0], asked)
+        return Fold(0, rows(original), asked)
     return Fold(0, Rows(pl.DataFrame(), pl.DataFrame(), _marginal(release, published).alias(target)), asked)
 
 
-def class_values(release: Any) -> pl.Series:  # noqa: ANN401
+def class_values(release: Release | ProjectionRelease) -> pl.Series:
     """Return the class values of a release."""
     if not isinstance(release, Release):
         about = release.manifest["class"]
@@ -252,7 +253,7 @@ def class_values(release: Any) -> pl.Series:  # noqa: ANN401
     return release.sensitive_values if found is None else found[1]
 
 
-def _marginal(release: Any, published: pl.Series) -> pl.Series:  # noqa: ANN401
+def _marginal(release: Release | ProjectionRelease, published: pl.Series) -> pl.Series:
     """Return the classes of the released rows, in no order: how often each occurs is public."""
     if isinstance(release, Release):
         found = release.classes()
