@@ -11,7 +11,7 @@ from typing import Any
 from incrowd.bench.experiment import Experiment
 from incrowd.errors import ParameterError
 
-MODULES: tuple[str, ...] = ("nsvdist_table4",)
+MODULES: tuple[str, ...] = ("nsvdist_table4", "nsvdist_ranks", "nsvdist_curves", "nsvdist_losses")
 """Files of this room that have a tuple ``EXPERIMENTS``."""
 
 
