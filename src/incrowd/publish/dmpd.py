@@ -39,25 +39,26 @@ Information Sciences 180, 2010, Algorithm 1.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from incrowd import io
 from incrowd.errors import ParameterError
 from incrowd.mining.feature_search import EMPTY, FeatureSearch, Partition, require_whole
-from incrowd.mining.naive_bayes import NaiveBayes
-from incrowd.mining.partition_classifier import inducer_of
 from incrowd.privacy import Privacy
-from incrowd.publish.feature_partition import Features, QuasiSets, require_share
 from incrowd.publish.publisher import Progress, Publisher
 from incrowd.release import ProjectionRelease
 from incrowd.release.checked import checked
 from incrowd.schema import Schema
 
-INDUCERS: dict[str, Callable[[], Any]] = {"tree": lambda: None, "naive_bayes": NaiveBayes}
+if TYPE_CHECKING:
+    from incrowd.publish.feature_partition import Features
+
+QuasiSets = Sequence[Sequence[str]]
+INDUCERS = ("tree", "naive_bayes")
 _MOST_SEED = 2**62
 
 
@@ -110,13 +111,21 @@ class DMPD(Publisher):
 
     def __post_init__(self) -> None:
         self.privacy()
-        self._inducer()
+        if not isinstance(self.inducer, str):
+            self._inducer()
+        elif self.inducer not in INDUCERS:
+            fact = f"inducer is {self.inducer!r}"
+            raise ParameterError(
+                fact, f"use {' or '.join(map(repr, INDUCERS))}, or in Python a scikit-learn classifier"
+            )
         require_whole("folds", self.folds, 2)
         FeatureSearch(
             1, lambda _: 1.0, generations=self.generations, population=self.population,
             crossover=self.crossover, mutation=self.mutation,
         )  # fmt: skip
-        require_share("suppress", self.suppress)
+        if isinstance(self.suppress, bool) or not 0 <= self.suppress <= 1:
+            fact = f"suppress is {self.suppress!r}"
+            raise ParameterError(fact, "use a share from 0 to 1")
         if self.patience is not None:
             require_whole("patience", self.patience, 1)
         if self.seconds is not None and not self.seconds >= 0:
@@ -145,6 +154,8 @@ class DMPD(Publisher):
         Ctrl-C while it searches ends the search, and the best partition found until then is released; a second one
         ends the run. `ProjectionRelease.levels` says how many generations were done.
         """
+        from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn, which takes a second
+
         report = progress or (lambda _stage, _done, _total: None)
         original = io.to_polars(frame)
         report("coding", 0, 1)
@@ -188,8 +199,17 @@ class DMPD(Publisher):
         def allowed(parts: Partition) -> bool:  # line 17
             return limits.joined(parts) >= self.k
 
+        stop = _Stop(search, allowed, self.patience, self.seconds)
+
+        def report(stage: str, done: int, total: int) -> None:
+            progress(stage, done, total)
+            if stop():  # a generation without anything new asks nobody else
+                raise _EnoughError
+
         try:
-            search.run(progress, _Stop(search, allowed, self.patience, self.seconds))
+            search.run(report, stop)
+        except _EnoughError:
+            pass
         except KeyboardInterrupt:
             if EMPTY not in search.scores:
                 raise
@@ -202,14 +222,17 @@ class DMPD(Publisher):
         }
 
     def _inducer(self) -> Any:  # noqa: ANN401
-        if not isinstance(self.inducer, str):
-            return inducer_of(self.inducer, 0)
-        if self.inducer not in INDUCERS:
-            fact = f"inducer is {self.inducer!r}"
-            raise ParameterError(
-                fact, f"use {' or '.join(map(repr, INDUCERS))}, or in Python a scikit-learn classifier"
-            )
-        return INDUCERS[self.inducer]()
+        """Return the classifier to use; ``None`` is the default tree."""
+        if isinstance(self.inducer, str) and self.inducer == "tree":
+            return None
+        from incrowd.mining.naive_bayes import NaiveBayes  # noqa: PLC0415 - loads scikit-learn
+        from incrowd.mining.partition_classifier import inducer_of  # noqa: PLC0415
+
+        return NaiveBayes() if isinstance(self.inducer, str) else inducer_of(self.inducer, 0)
+
+
+class _EnoughError(Exception):
+    """The search is to end where it is."""
 
 
 class _Stop:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.errors import IncompatibleError, ParameterError, SchemaError
+from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy.hierarchy import Codes, type_of
 from incrowd.mining.discretize import mdl_cuts
 from incrowd.mining.feature_search import Partition
@@ -40,7 +40,6 @@ from incrowd.table import code_classes, used_rows
 Int64 = npt.NDArray[np.int64]
 QuasiSets = Sequence[Sequence[str]]
 
-_PLAIN = (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
 _SOME_ROWS, _MANY_ROWS = 10, 20  # from which two columns are hardly equal, or one to one, by chance
 
 
@@ -328,15 +327,9 @@ def _checked_sets(quasi_sets: QuasiSets | None, schema: Schema) -> tuple[tuple[s
 
 
 def _require_features(frame: pl.DataFrame, schema: Schema) -> None:
-    """Refuse columns that could not be verified: of odd types, or quasi-identifiers in disguise."""
+    """Refuse quasi-identifiers in disguise."""
     for name in schema.other:
-        if name not in frame.columns:
-            continue
-        dtype = frame[name].dtype
-        if dtype not in _PLAIN and not dtype.is_integer() and not dtype.is_float():
-            fact = f"Column {name!r} is of type {dtype}, which cannot be published as it is"
-            raise SchemaError(fact, "turn it into text, numbers or dates, or give it the role 'identifier'")
-        for quasi in schema.quasi:
+        for quasi in schema.quasi if name in frame.columns else ():
             if _tells(frame[name], frame[quasi]):
                 fact = f"Column {name!r} tells the quasi-identifier {quasi!r} by other names, value for value"
                 raise SchemaError(fact, "make it a quasi-identifier too, or give it the role 'identifier'")
@@ -350,10 +343,3 @@ def _tells(column: pl.Series, other: pl.Series) -> bool:
     if n == 2 or n > len(other) // 2 or len(other) < _MANY_ROWS:
         return column.dtype == other.dtype and column.equals(other)
     return pl.DataFrame([column.alias("a"), other.alias("b")]).n_unique() == n
-
-
-def require_share(name: str, value: object) -> None:
-    """Refuse a parameter that is not a share."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        fact = f"{name} is {value!r}"
-        raise ParameterError(fact, "use a number from 0 to 1")
