@@ -124,6 +124,10 @@ CLAIMS = {
         {"generations": 2, "population": 6, "suppress": 0.4},
         {"generations": 2, "population": 6, "suppress": 0.6, "l": 1.1, "inducer": "naive_bayes"},
     ],
+    "pareto_dmpd": [
+        {"generations": 2, "population": 6},
+        {"generations": 2, "population": 6, "l": 1.3, "suppress": 0.4, "archive": 3},
+    ],
     "pais": [{}, {"l": 1.3}, {"L": 2}, {"L": 2, "l": 1.3}, {"C": 0.8}, {"score": "discernibility"}],
 }
 CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]

@@ -61,6 +61,10 @@ GOLDEN = {
         ({"k": 30, "generations": 8, "population": 12, "suppress": 0.3}, [["age"], ["work"]], 0.82667),
         ({"k": 50, "generations": 8, "population": 12}, [["zip"]], 0.65333),
     ],
+    "pareto_dmpd": [
+        ({"k": 10, "generations": 8, "population": 12}, [["age"], ["work"], ["zip"]], 0.83),
+        ({"k": 60, "generations": 8, "population": 12}, [["age"]], 0.63333),
+    ],
     "tds": [({"k": 10}, 8, 0.72344), ({"k": 3}, 43, 0.67468), ({"k": 5, "t": 0.3}, 9, 0.72215)],
     "tdr": [({"k": 4}, 21, 0.70473), ({"k": 4, "alpha": 0.9}, 5, 0.66667)],
     "pais": [

@@ -19,6 +19,7 @@ from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
+from incrowd.publish.pareto_dmpd import ParetoDMPD
 from incrowd.publish.publisher import CellPublisher, Choice, GroupPublisher, Progress, Publisher
 from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR
@@ -42,6 +43,7 @@ PUBLISHERS: dict[str, type[Publisher]] = {
         PAIS,
         SeqA,
         DMPD,
+        ParetoDMPD,
     )
 }
 
@@ -61,6 +63,7 @@ __all__ = [
     "InfoGainMondrian",
     "Mondrian",
     "NSVDist",
+    "ParetoDMPD",
     "Progress",
     "Publisher",
     "SeqA",
