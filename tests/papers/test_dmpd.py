@@ -1,4 +1,4 @@
-"""Matatov, Rokach, Maimon 2010: the worked examples of sections 3 and 4.2 (Figs 1, 2, 3 and 7)."""
+"""Matatov, Rokach, Maimon 2010: the worked examples of sections 3, 4.2 and 5.10 (Figs 1-3, 7, 8 and 13)."""
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,8 @@ from incrowd.mining.discretize import in_intervals, mdl_cuts
 from incrowd.mining.feature_search import child_of, filtered_out, passed
 from incrowd.mining.levels import NO_LIMIT, Levels
 from incrowd.mining.partition_classifier import combined, laplace
+from incrowd.privacy import Privacy
+from incrowd.publish.feature_partition import Features
 
 HEADER = (
     "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
@@ -164,3 +166,112 @@ def test_the_instance_by_the_estimator():
     assert model.predict(instance).tolist() == ["<=50K"]
     scores = np.array([2 / 5 * 10 / 12 / 0.55, 3 / 5 * 2 / 12 / 0.45])
     assert model.predict_proba(instance)[0] == pytest.approx(scores / scores.sum())  # its leaves are the paper's
+
+
+ADULT_QUASI = ["workclass", "native-country", "marital-status"]
+G_1 = ["age", "workclass", "fnlwgt", "education", "education-num", "occupation", "native-country"]
+G_2 = ["marital-status", "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week"]
+
+
+def of_partition(frame, schema, parts, k, **given):
+    """The release of a partition that somebody else chose."""
+    features = Features.of(frame, schema, k=k, **given)
+    numbered = tuple(tuple(features.frame.columns.index(name) for name in part) for part in parts)
+    return features.release(
+        numbered, method={"name": "dmpd", "parameters": {"k": k}}, privacy=Privacy.of(k), seed=None, kind="polars",
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+
+
+def test_definition_8_end_to_end(tmp_path):
+    """Fig. 1 as two projections, saved, and verified from the files: partial level 3, set level 2."""
+    schema = ic.Schema(quasi=ADULT_QUASI, sensitive="income", other=[n for n in FEATURES if n not in ADULT_QUASI])
+    release = of_partition(ADULT, schema, [G_1, G_2], 2)
+    release.save(tmp_path / "out")
+    verdict = ic.verify(tmp_path / "out", ADULT)
+    assert verdict.ok, verdict.violations
+    assert (verdict.levels["k_partial"], verdict.levels["k_set"], verdict.levels["k"]) == (3, 2, 2)
+    whole = of_partition(ADULT, schema, [G_1 + G_2], 1).verify(ADULT)
+    assert whole.levels["k"] == 1
+    too_much = of_partition(ADULT, schema, [G_1, G_2], 3).verify(ADULT)
+    assert [v.split(":")[0] for v in too_much.violations] == ["k of joins"]  # partial 3 is not enough
+
+
+def test_section_4_2_end_to_end(tmp_path):
+    """Its quasi-identifiers, its partition and Fig. 7's cut: partial levels 6 and 7, set level 2."""
+    quasi = {"capital-gain": ic.Intervals(), "age": None, "marital-status": None, "relationship": None}
+    schema = ic.Schema(quasi=quasi, sensitive="income", other=["education-num", "hours-per-week"], rest="drop")
+    parts = [["relationship", "education-num"], ["hours-per-week", "age"]]
+    release = of_partition(CUT_AGE, schema, parts, 2)
+    release.save(tmp_path / "out")
+    verdict = ic.verify(tmp_path / "out", CUT_AGE)
+    assert verdict.ok, verdict.violations
+    assert (verdict.levels["k_partial"], verdict.levels["k_set"]) == (6, 2)
+    shown = [projection.drop("income") for projection in ic.Release.load(tmp_path / "out").projections]
+    for projection, wanted in zip(shown, parts, strict=True):
+        assert sorted(projection.rows()) == sorted(CUT_AGE.select(projection.columns).rows())
+        assert set(projection.columns) == set(wanted)
+
+
+def test_the_publisher_on_figure_1():
+    """Whatever it finds for k = 2 keeps both levels; the paper's own partition is one that it may find."""
+    quasi = {"capital-gain": ic.Intervals(), "age": None, "marital-status": None, "relationship": None}
+    schema = ic.Schema(quasi=quasi, sensitive="income", other=["education-num", "hours-per-week"], rest="drop")
+    release = ic.DMPD(k=2, generations=10, population=20, folds=4).publish(CUT_AGE, schema, seed=1)
+    assert not release.is_empty
+    assert release.levels["k"] >= 2
+    features = Features.of(CUT_AGE, schema, k=2)
+    numbered = [[features.frame.columns.index(n) for n in p] for p in (["relationship", "education-num"], ["age"])]
+    assert features.limits.keep_apart(tuple(map(tuple, numbered)), 2)
+
+
+def test_figure_8_releases_nothing_but_the_class():
+    frame = pl.DataFrame({"a1": list("adgj"), "a2": list("behk"), "a3": list("cfil"), "y": ["y1", "y2", "y3", "y4"]})
+    release = ic.DMPD(k=2).publish(frame, ic.Schema(quasi=["a1", "a2", "a3"], sensitive="y"))
+    assert release.is_empty
+    assert release.projections[0].columns == ["y"]
+    assert release.verify(frame).ok
+
+
+FIGURE_13 = pl.DataFrame(
+    {
+        "relationship": ["Own-child", "Wife", "Husband", "Own-child"],
+        "native-country": ["US"] * 4,
+        "workclass": ["State-gov", "Private", "Private", "State-gov"],
+        "income": ["<=50K", ">50K", ">50K", "<=50K"],  # the figure has no class: it says that accuracy rises
+    }
+)
+
+
+def test_figure_13():
+    schema = ic.Schema(quasi=["relationship", "native-country", "workclass"], sensitive="income")
+    before = Features.of(FIGURE_13, schema, k=2)
+    assert before.frame.columns == ["workclass"]
+    after = Features.of(FIGURE_13, schema, k=2, suppress=0.5)
+    assert after.frame.columns == ["relationship", "workclass"]
+    assert after.frame["relationship"].to_list() == ["Own-child", None, None, "Own-child"]
+    assert after.limits.partial([[0, 1]]) == 2
+    release = of_partition(FIGURE_13, schema, [["relationship", "workclass"]], 2, suppress=0.5)
+    verdict = release.verify(FIGURE_13)
+    assert verdict.ok, verdict.violations
+    assert verdict.levels["k"] == 2
+
+
+def test_figure_13_through_the_publisher():
+    """In a table of many such rows, where relationship tells the class better than workclass does."""
+    more = pl.concat([FIGURE_13] * 6).with_row_index("i")
+    frame = more.with_columns(
+        relationship=pl.when(pl.col("relationship").is_in(["Wife", "Husband"])).then(
+            pl.col("relationship") + pl.col("i").cast(pl.String)
+        ).otherwise("relationship"),
+        workclass=pl.when(pl.col("i") % 3 == 0).then(pl.lit("Private")).otherwise("workclass"),
+    ).drop("i")  # fmt: skip
+    schema = ic.Schema(quasi=["relationship", "native-country", "workclass"], sensitive="income")
+    quick = {"k": 2, "generations": 3, "population": 8, "folds": 3}
+    stiff = ic.DMPD(**quick).publish(frame, schema, seed=0)
+    loose = ic.DMPD(**quick, suppress=0.5).publish(frame, schema, seed=0)
+    assert "relationship" not in stiff.quasi
+    assert "relationship" in loose.quasi
+    assert loose.levels["accuracy"] > stiff.levels["accuracy"]
+    assert loose.manifest["columns"][0]["suppressed"] == 12
+    assert loose.verify(frame).ok
