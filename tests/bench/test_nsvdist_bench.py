@@ -1,0 +1,143 @@
+"""The NSVDist experiments, end to end on a generated table, and their arithmetic."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import incrowd as ic
+from incrowd import datasets
+from incrowd.bench import Options, experiment, experiments, nsvdist, nsvdist_curves, nsvdist_table4, run_experiment
+from incrowd.bench.nsvdist_ranks import judged
+from incrowd.cli.app import app
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """CMC replaced by 120 rows whose class follows from one column; k = 10 in place of 50."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 40, 120)
+    rows = pl.DataFrame(
+        {
+            "wife_age": age,
+            "wife_education": rng.integers(1, 5, 120),
+            "num_children": rng.integers(0, 9, 120),
+            "class": np.where(age < 30, 1, 2),
+        }
+    )
+    monkeypatch.setattr(datasets, "load", lambda _name: rows)
+    monkeypatch.setattr("incrowd.datasets.schemas.load", lambda _name: rows)
+    monkeypatch.setattr(nsvdist_table4, "K", 10)
+    monkeypatch.setattr(nsvdist_curves, "KS", {"cmc": (2, 4, 8, 10, 12, 15)})
+    for cached in (nsvdist.fold_of, nsvdist.release_of, nsvdist._schema):
+        cached.cache_clear()
+    yield rows
+    for cached in (nsvdist.fold_of, nsvdist.release_of, nsvdist._schema):
+        cached.cache_clear()
+
+
+OPTIONS = Options(quick=True, classifiers=("tree",), datasets=("cmc",))
+
+
+def test_table4_end_to_end(small, tmp_path):
+    found = run_experiment(experiment("nsvdist-table4"), OPTIONS, store=tmp_path)
+    figures = found.sections[-1].frame
+    assert not any("failed" in note for note in found.notes)
+    assert set(figures["method"]) == {nsvdist.LABELS[name] for name in (*nsvdist.METHODS, "majority", "original")} - {
+        "NHAA"
+    }
+    original = figures.filter(pl.col("method") == "original")["ours"][0]
+    assert original == 100
+    assert figures["paper"].null_count() == figures.height  # the paper has no such classifier
+    kept = found.sections[0].frame
+    assert kept["learned from"].len() == 4
+    assert kept["average"].max() <= 1
+    found.draw()
+
+
+def test_cells_of_one_release_share_it(small):
+    shared = {"dataset": "cmc", "fold": 0, "seed": 1, "method": "mondrian", "k": 10, "l": 1.0, "samples": 2}
+    nsvdist.run(shared | {"classifier": "tree"})
+    before = nsvdist.release_of.cache_info()
+    nsvdist.run(shared | {"classifier": "naive_bayes"})
+    after = nsvdist.release_of.cache_info()
+    assert (after.hits, after.misses) == (before.hits + 1, before.misses)
+
+
+def test_curves_and_ranks(small):
+    curves = run_experiment(experiment("nsvdist-figs2-4"), OPTIONS)
+    assert [section.title for section in curves.sections] == ["CMC, tree, l = 1", "CMC, tree, l > 1"]
+    assert curves.sections[0].frame["k"].to_list() == [4, 10, 15]
+    curves.draw()
+    ranks = run_experiment(experiment("nsvdist-tables5-8"), OPTIONS)
+    assert ranks.verdicts[-1].holds  # of the paper's own ranks
+
+
+def test_loss_falls_with_nsvdist(small):
+    found = run_experiment(experiment("nsvdist-fig1"), Options(quick=True, datasets=("cmc",)))
+    assert [verdict.holds for verdict in found.verdicts] == [True, True]
+    found.draw()
+
+
+def test_rank_tests_need_three_cases():
+    scores = pl.DataFrame({label: [float(i), i + 1.0] for i, label in enumerate(["NSVDist", "PAIS", "majority"])})
+    assert judged(scores) is None
+    tests = judged(pl.concat([scores, scores]))
+    assert tests[0].averages == {"NSVDist": 3, "PAIS": 2, "majority": 1}
+
+
+def test_retention_and_differences():
+    plain = pl.DataFrame(
+        [
+            {"dataset": "cmc", "classifier": "j48", "method": method, "level": level, "accuracy": value, "sd": 0.0,
+             "lm": None, "folds": 1}
+            for method, level, value in (("majority", None, 40.0), ("original", None, 60.0), ("nsvdist", 1, 55.0))
+        ],
+        schema_overrides={"level": pl.Int64, "lm": pl.Float64},
+    )  # fmt: skip
+    joined = nsvdist_table4.side_by_side(plain)
+    ours = joined.filter(pl.col("method") == "nsvdist").to_dicts()[0]
+    assert (ours["paper"], round(ours["difference"], 2)) == (50.08, 4.92)
+    kept = nsvdist_table4.retention(joined).filter(pl.col("method") == "nsvdist")
+    assert kept["retention"].item() == pytest.approx(0.75)
+
+
+def test_averages_over_folds():
+    base = {"dataset": "cmc", "classifier": "j48", "method": "nsvdist", "k": 50, "l": 1.0}
+    done = [({**base, "fold": fold}, {"accuracy": 50.0 + fold, "lm": 0.5}) for fold in range(3)]
+    done.append(({**base, "fold": 3}, {"failed": "no"}))
+    means = nsvdist.means(done)
+    assert means.select("accuracy", "folds", "sd").row(0) == (51.0, 3, 1.0)
+    assert nsvdist.means(done[3:]).height == 0
+
+
+def test_cells_are_json_and_quick_ones_few():
+    for found in experiments().values():
+        assert json.loads(json.dumps(found.cells(Options(quick=True)))) == found.cells(Options(quick=True))
+        assert len(found.cells(Options(quick=True))) <= len(found.cells(Options()))
+
+
+def test_classifiers_by_family():
+    assert nsvdist.classifiers(Options()) == list(nsvdist.PAPER_CLASSIFIERS)
+    assert nsvdist.classifiers(Options(classifiers=("weka", "j48"))) == list(nsvdist.PAPER_CLASSIFIERS)
+    with pytest.raises(ic.ParameterError):
+        nsvdist.classifiers(Options(classifiers=("oracle",)))
+
+
+def test_command(small, tmp_path):
+    listed = CliRunner().invoke(app, ["bench", "--json"])
+    assert "nsvdist-table4" in [row["experiment"] for row in json.loads(listed.stdout)]
+    asked = ["bench", "nsvdist-fig1", "--quick", "--datasets", "cmc", "-o", str(tmp_path), "--json"]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert data["made_by"]["command"] == "incrowd bench nsvdist-fig1 --quick --datasets cmc"
+    assert (tmp_path / "nsvdist-fig1.svg").exists()
+    assert json.loads((tmp_path / "nsvdist-fig1.json").read_text()) == data
+
+
+def test_unknown_experiment():
+    with pytest.raises(ic.ParameterError, match="no experiment called 'table4'"):
+        experiment("table4")
