@@ -68,7 +68,7 @@ def _believe(
     n_entries = sum(len(s.people) for s in statements)
     n_all = max(240, int(_BUDGET / (n_entries * scene.n_values)))
     n_chains = int(np.clip(n_all // 200, 4, 24))
-    n_sweeps = int(np.clip(n_all // n_chains, 60, 500))
+    n_sweeps = int(np.clip(n_all // n_chains, 60, 300))
     method = recomputing.method_of(scene) if scene.release.cell_counts is not None else None
     n_first = n_sweeps // 2 if method else n_sweeps
 

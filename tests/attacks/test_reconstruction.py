@@ -1,0 +1,132 @@
+"""Reconstruction against all worlds, and on releases with a known answer."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+import naive_attacks
+from attacks import build
+from incrowd.attacks import propagation, worlds
+from incrowd.attacks.scene import look
+from incrowd.attacks.statements import collect, state
+from incrowd.datasets import adult
+
+
+def told(statements):
+    return [(s.people.tolist(), s.counts.tolist()) for s in statements]
+
+
+def about(people, truth, n_values):
+    """A true statement that names all its people."""
+    return state(np.array(people), np.bincount(truth[list(people)], minlength=n_values))
+
+
+def as_sets(possible):
+    return [set(np.flatnonzero(row).tolist()) for row in possible]
+
+
+@given(st.integers(0, 10**6), st.integers(3, 7), st.sampled_from(["boxes", "nsvdist", "groups"]))
+def test_what_is_ruled_out_is_ruled_out_in_every_world(seed, n, kind):
+    rng = np.random.default_rng(seed)
+    frame = build.people(rng, n, n_values=3)
+    if kind == "boxes":
+        release = build.widened(rng, frame)
+    else:
+        method = ic.NSVDist(k=2) if kind == "nsvdist" else ic.Mondrian(k=2)
+        release = method.publish(frame, build.schema(frame), seed=1)
+    scene = look(release, frame)
+    statements = collect(scene)
+    start = np.ones((n, scene.n_values), bool)
+    left = naive_attacks.left_possible(told(statements), start)
+    found = as_sets(propagation.propagate(statements, start))
+    assert all(true <= ours for true, ours in zip(left, found, strict=True))
+    assert all(value in ours for value, ours in zip(scene.truth.tolist(), left, strict=True))
+
+
+@given(st.data())
+def test_nested_statements_give_away_exactly_what_all_worlds_share(data):
+    n, n_values = data.draw(st.integers(3, 7)), data.draw(st.integers(2, 3))
+    truth = np.array(data.draw(st.lists(st.integers(0, n_values - 1), min_size=n, max_size=n)))
+    cuts = sorted(data.draw(st.sets(st.integers(1, n), min_size=1, max_size=4)))
+    statements = [about(range(cut), truth, n_values) for cut in cuts]
+    start = np.ones((n, n_values), bool)
+    if data.draw(st.booleans()):
+        start[0] = np.arange(n_values) == truth[0]
+    found = as_sets(propagation.propagate(statements, start))
+    assert found == naive_attacks.left_possible(told(statements), start)
+
+
+def test_two_people_change_places_and_both_are_known():
+    truth = np.array([0, 0, 1, 1])
+    statements = [about([0, 1, 2], truth, 2), about([1, 2, 3], truth, 2)]
+    found = propagation.propagate(statements, np.ones((4, 2), bool))
+    assert as_sets(found) == [{0}, {0, 1}, {0, 1}, {1}]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beliefs_are_those_of_all_worlds(seed):
+    rng = np.random.default_rng(seed)
+    n, n_values = 6, 2
+    truth = rng.integers(0, n_values, n)
+    sets = [np.sort(rng.choice(n, size, replace=False)) for size in (3, 4, 5)]
+    statements = [about(sets[0], truth, n_values)]
+    for people in sets[1:]:  # these count all but one of their people
+        statements.append(state(people, np.bincount(truth[people[:-1]], minlength=n_values)))
+    prior = rng.dirichlet(np.full(n_values, 3.0), n)
+    facts = worlds.flatten(statements, np.zeros((len(statements), n_values)), n)
+    found, _ = worlds.sample(facts, prior, rng, n_chains=10, n_sweeps=800, progress=lambda *_: None)
+    assert found == pytest.approx(np.array(naive_attacks.beliefs(told(statements), prior)), abs=0.06)
+
+
+def spread_out(rng, n):
+    """People far apart, so that boxes overlap and hold few others; values independent of everything."""
+    columns = {f"q{m}": rng.integers(0, 1000, n) for m in range(2)}
+    return pl.DataFrame(columns | {"ill": [f"v{v}" for v in rng.integers(0, 6, n)]})
+
+
+@pytest.mark.parametrize("l", [1, 2])
+def test_overlapping_exact_distributions_are_solved(l):
+    frame = spread_out(np.random.default_rng(3), 150)
+    release = ic.NSVDist(k=4, l=l).publish(frame, build.schema(frame), seed=1)
+    finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
+    assert finding.verdict == "above the promise"
+    assert finding.numbers["certain"] >= 10
+    assert finding.success.precision > 0.85
+    assert finding.success.right > 2 * finding.baseline.right + 10
+    assert set(finding.at_risk) <= set(range(150))
+
+
+def test_known_values_are_not_scored_and_help():
+    frame = spread_out(np.random.default_rng(4), 120)
+    release = ic.Mondrian(k=4).publish(frame, build.schema(frame), seed=1)
+    alone, helped = (
+        ic.attack(release, frame, attacks=["reconstruction"], known=known)["reconstruction"] for known in (0, 0.6)
+    )
+    assert alone.verdict == "withstood"
+    assert helped.numbers["certain"] > alone.numbers["certain"] + 5
+    assert helped.success.people == 120 - helped.numbers["known"]
+
+
+def test_one_block_of_noise_tells_nothing():
+    frame = build.people(np.random.default_rng(5), 80, n_leaves=9)
+    for method in (ic.Mondrian(k=80), ic.NSVDist(k=80), ic.Mondrian(k=10)):
+        release = method.publish(frame, build.schema(frame), seed=1)
+        report = ic.attack(release, frame)
+        assert report.ok, str(report)
+        assert report["reconstruction"].numbers["certain"] == 0
+        assert report["reconstruction"].success.claimed <= 2
+
+
+@pytest.mark.slow
+def test_occupations_of_census_people():
+    frame = adult().filter(pl.all_horizontal(pl.col(pl.String) != "?")).sample(1500, seed=0)
+    names = ["workclass", "education", "marital-status", "native-country", "race", "sex", "income"]
+    quasi = {"age": ic.Intervals()} | {name: ic.balanced(5) for name in names}
+    release = ic.NSVDist(k=5, l=2).publish(frame, ic.Schema(quasi=quasi, sensitive="occupation", rest="drop"), seed=1)
+    finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
+    assert finding.numbers["claimed_share"] >= 0.15
+    assert finding.success.precision >= 0.93
+    assert finding.baseline.recall < 0.02
