@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import lgamma
 
 import numpy as np
 
@@ -18,6 +19,7 @@ IN_ORDER = 0.99
 
 _FAR = 8.0  # standard deviations
 _SOME = 10
+_MANY_ORDERS = 30.0
 
 
 def check_order(findings: Findings, rows: Array | None) -> None:
@@ -53,6 +55,9 @@ def stand_alike(one: Array, other: Array) -> bool:
     a, b = np.bincount(one, minlength=size).astype(np.float64), np.bincount(other, minlength=size).astype(np.float64)
     pairs = float(a @ b)
     variance = (pairs - float(a @ (b * b) + b @ (a * a)) / n + (pairs / n) ** 2) / (n - 1)
+    orders = lgamma(n + 1) - sum(map(lgamma, a + 1))  # logarithm of how many there are
+    if orders > _MANY_ORDERS and any(np.array_equal(turned, other) for turned in (one, one[::-1])):
+        return True
     limit = max(pairs / n + _FAR * max(variance, 0.0) ** 0.5, _SOME)
     return any(int((turned == other).sum()) > limit for turned in (one, one[::-1]))
 
