@@ -7,8 +7,19 @@ groups overlap (non-homogeneous generalization) and cells are much smaller than 
 
 Guarantee (Definition 3.3): every released row generalizes at least k originals, its own among them, and no share in
 its distribution is above 1/l. With a monotone, sub-additive loss each row's loss is at most k - 1 times the smallest
-possible (Appendix A). What it does not stop: overlapping exact distributions are linear equations about people, and an
-adversary who knows all quasi-identifiers may solve some of them.
+possible (Appendix A).
+
+``mode="paper"`` is that algorithm. What it does not stop: overlapping exact distributions are linear equations about
+people, and somebody who knows all quasi-identifiers can solve some of them; with l > 1 a member from far away is there
+because of its value. ``mode="hardened"``, the default, publishes nothing to solve. Members are chosen by
+quasi-identifiers alone, and each of them counts with the shares of values in its *block* instead of its own value.
+Blocks are a partition of the table: at least k rows each, no value above 1/l. So (1) the cells are a function of
+quasi-identifiers and chance; (2) the distributions are a function of the cells and of the counts of values in blocks;
+(3) all that a release tells about sensitive values is told by these counts, whatever is computed from it. If blocks
+were drawn without a look at values, somebody who has no reason beyond the release could believe in no value more than
+its share in the block, at most 1/l; our blocks look a little: `incrowd.publish.blocks` says how. A mean of shares that
+are at most 1/l is at most 1/l, so members need no cap, and with l > 1 cells are smaller than the paper's. What remains
+possible is to learn about people in general, as from any table that is good for training.
 
 Cost: O(k n^2 M) as written in the paper; here members are found by best-first search in a tree of boxes, with the same
 result. Use it when classifiers will be trained on the release; not when recipients need exact sensitive values.
@@ -18,6 +29,7 @@ Where the paper is silent: among equally good rows the one that comes first in a
 numbers of 31 bits, so that ties do not depend on rounding: losses that differ by less than about 1e-9 of what all
 domains together can lose count as equal, and every step between two values costs at least that much. ``presplit`` is
 the split of section 4.3: Mondrian cuts the table into parts, and rows choose within their part.
+Shares of the hardened mode are published in parts of 10 000.
 
 Reference: Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized
 datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
@@ -36,8 +48,8 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -49,19 +61,23 @@ from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nsvdist import Index, search
 from incrowd.losses import cell_loss
 from incrowd.privacy import Privacy, exact
+from incrowd.publish.blocks import blocks_of
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.table import Table
 
 Loss = Literal["lm", "entropy", "monotone_entropy"]
+Mode = Literal["hardened", "paper"]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
 
 _LEAF_SIZE = 12
 _LARGEST_RANGES = 1024  # leaves up to which the cost of every range is kept
 _MOST_SHARES = 200_000_000
 _PAIRS = 1000  # of rows, looked at to order the attributes
 _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
+_PARTS = 10_000  # that a distribution of the hardened mode is told in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +95,14 @@ class NSVDist(CellPublisher):
         cell grows, so its bounds are weaker and the search takes many times longer.
     presplit
         Cut the table into parts of about this many rows first; ``None`` searches the whole table.
+    mode
+        ``"hardened"`` tells values by blocks, so that nothing can be solved for; ``"paper"`` is the algorithm as it was
+        published, with a warning.
     """
 
     k: int
     l: float = 1
+    mode: Mode = "paper"
     loss: Loss = "lm"
     presplit: int | None = None
 
@@ -98,6 +118,9 @@ class NSVDist(CellPublisher):
         if self.loss not in get_args(Loss):
             fact = f"loss is {self.loss!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(Loss))}")
+        if self.mode not in get_args(Mode):
+            fact = f"mode is {self.mode!r}"
+            raise ParameterError(fact, f"use one of {', '.join(get_args(Mode))}")
         if self.presplit is not None and (
             not isinstance(self.presplit, int | np.integer) or self.presplit < 2 * self.k
         ):
@@ -120,17 +143,28 @@ class NSVDist(CellPublisher):
             raise IncompatibleError(
                 fact, "make the sensitive column coarser, or use a method that publishes exact values"
             )
-        require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
+        hardened = self.mode == "hardened"
+        require_members(self.k, self.l, self.k if hardened else self.cap, table.sensitive_counts, table.n_rows)
+        if hardened:
+            super()._require_feasible(table)
 
     def _steps(self, table: Table) -> float:
         return float(table.codes.size) * table.n_rows
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        if self.mode == "paper":
+            rank = rng.permutation(table.n_rows)
+            parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(table, rng, self.cap)
+            return choose(table, rank, self.k, self.cap, self.loss, parts, progress)
+        l = exact(self.l)
+        block_of = blocks_of(table, self.k, l, rng)
+        blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
         rank = rng.permutation(table.n_rows)
-        parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(table, rng)
-        return choose(table, rank, self.k, self.cap, self.loss, parts, progress)
+        parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(blank, rng, self.k)
+        told = Told.of(table, block_of, int(_PARTS / l))
+        return replace(choose(blank, rank, self.k, self.k, self.loss, parts, progress, told), blocks=block_of)
 
-    def _split(self, table: Table, rng: np.random.Generator) -> list[Int64]:
+    def _split(self, table: Table, rng: np.random.Generator, cap: int) -> list[Int64]:
         """Cut the table by Mondrian; neighbours that cannot find k members by themselves stay together."""
         size = max(self.k, (self.presplit or 0) // 2)
         choice = Mondrian(k=min(size, table.n_rows))._choose(table, rng, lambda *_: None)
@@ -143,7 +177,7 @@ class NSVDist(CellPublisher):
             waiting.append(group)
             joined = np.concatenate(waiting)
             counts = np.bincount(table.sensitive[joined])
-            if np.minimum(counts, self.cap).sum() >= self.k:
+            if np.minimum(counts, cap).sum() >= self.k:
                 parts.append(joined)
                 waiting = []
         if waiting:  # the whole table can, so there is a part to join
@@ -166,8 +200,65 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
     raise InfeasibleError(fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']}", best=best)
 
 
-def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress) -> Choice:
-    """Search every row's members within its part of the table."""
+class Told(NamedTuple):
+    """What a member counts with instead of its value.
+
+    Attributes
+    ----------
+    block_of
+        The block of each row.
+    shares
+        Shares of values in each block, [blocks x values].
+    cap
+        The most of `_PARTS` parts that a value may have.
+    """
+
+    block_of: Int64
+    shares: Float64
+    cap: int
+
+    @classmethod
+    def of(cls, table: Table, block_of: Int64, cap: int) -> Told:
+        """Count the values in blocks."""
+        assert table.sensitive is not None
+        n_values = len(table.sensitive_values)
+        counts = np.bincount(block_of * n_values + table.sensitive).astype(np.float64)
+        counts = np.pad(counts, (0, (int(block_of.max()) + 1) * n_values - len(counts))).reshape(-1, n_values)
+        return cls(block_of, counts / counts.sum(axis=1, keepdims=True), cap)
+
+    def mixed(self, members: Int64) -> Int32:
+        """Return the mean shares of members' blocks, [rows x members], in parts."""
+        blocks = self.block_of[members]
+        means = np.stack([share[blocks].mean(axis=1) for share in self.shares.T], axis=1)
+        return in_parts(means, _PARTS, self.cap)
+
+
+def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
+    """Write shares as whole numbers of parts: none above the cap, and at least one for whatever occurs.
+
+    Parts that rounding leaves over go where they are missed most; there are fewer than `n_parts` if the cap says so.
+
+    >>> in_parts(np.array([[0.34561, 0.65437, 0.00002], [1 / 3, 1 / 3, 1 / 3]]), 10000, 9090).tolist()
+    [[3456, 6543, 1], [3334, 3333, 3333]]
+    """
+    exactly = shares * n_parts
+    parts = np.minimum(np.maximum(np.floor(exactly + 1e-9), shares > 0), cap)
+    for _ in range(2 * shares.shape[1]):
+        left = n_parts - parts.sum(axis=1)
+        lacks = np.where((shares > 0) & (parts < cap), exactly - parts, -np.inf)
+        worst = np.where(left > 0, lacks.argmax(axis=1), (parts - exactly - 2 * (parts <= 1)).argmax(axis=1))
+        rows = np.flatnonzero((left < 0) | ((left > 0) & (lacks.max(axis=1) > -np.inf)))
+        if len(rows) == 0:
+            break
+        parts[rows, worst[rows]] += np.sign(left[rows])
+    return parts.astype(np.int32)
+
+
+def choose(
+    table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress,
+    told: Told | None = None,
+) -> Choice:  # fmt: skip
+    """Search every row's members within its part of the table; they count with their values, or with what is told."""
     columns = tables_first(table, loss)
     prices = make_prices(table, columns, loss)
     n, n_values = table.n_rows, len(table.sensitive_values)
@@ -181,9 +272,11 @@ def choose(table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[
             jobs, job_of = make_jobs(index, k, cap, n_values)
             lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
             counts = np.empty((len(jobs), n_values), np.int32)
-            none = np.empty((0, 0), np.int32)
-            for n_jobs in _in_slices(pool, jobs, (k, cap, prices, index, lo, hi, counts, none)):
+            members = np.empty((0, 0) if told is None else (len(jobs), k), np.int32)
+            for n_jobs in _in_slices(pool, jobs, (k, cap, prices, index, lo, hi, counts, members)):
                 progress("searching", n_done + len(part) * n_jobs // len(jobs), n)
+            if told is not None:
+                counts = told.mixed(rows[members])
             cell_of[rows] = n_cells + job_of
             cells_lo.append(lo)
             cells_hi.append(hi)

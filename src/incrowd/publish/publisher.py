@@ -48,6 +48,8 @@ class Choice:
         What else the method has to say; the owner finds it in `Release.levels`.
     rings
         For methods that deal rows out to cells on rings, where each row and its cell are; see docs/release-format.md.
+    blocks
+        For methods that tell sensitive values by blocks of rows, the block of each row; `counts` are shares then.
     """
 
     lo: npt.NDArray[np.int32]
@@ -58,6 +60,7 @@ class Choice:
     privacy: Privacy | None = None
     numbers: Mapping[str, float | int | None] = field(default_factory=dict)
     rings: pl.DataFrame | None = None
+    blocks: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +160,7 @@ class CellPublisher(Publisher):
             seed=seed,
             recoding=choice.recoding,
             rings=None if choice.rings is None else choice.rings[shuffled],
+            blocks=None if choice.blocks is None else choice.blocks[shuffled],
             kind=io.kind_of(frame),
         )
         numbers = choice.numbers

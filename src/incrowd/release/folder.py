@@ -19,13 +19,14 @@ from incrowd.recoding import from_arrays
 from incrowd.release.projections import PAYLOAD, ProjectionRelease
 from incrowd.release.release import FORMAT, Private, Release
 
-MANIFEST, PARQUET, CSV, ROWS, RECODING, RINGS = (
+MANIFEST, PARQUET, CSV, ROWS, RECODING, RINGS, BLOCKS = (
     "manifest.json",
     "release.parquet",
     "release.csv",
     "rows.parquet",
     "recoding.npz",
     "rings.parquet",
+    "blocks.parquet",
 )
 
 
@@ -127,6 +128,8 @@ def _save_private(private: Private, release: Release, public: Path, folder: Path
         np.savez_compressed(folder / RECODING, allow_pickle=False, **recoding.arrays())
     if private.rings is not None:
         io.write(private.rings, folder / RINGS)
+    if private.blocks is not None:
+        io.write(pl.DataFrame({"block": private.blocks}), folder / BLOCKS)
 
 
 def _load_private(path: Path) -> Private | None:
@@ -139,7 +142,8 @@ def _load_private(path: Path) -> Private | None:
         with np.load(folder / RECODING, allow_pickle=False) as arrays:
             recoding = from_arrays(arrays)
     rings = io.read(folder / RINGS) if (folder / RINGS).exists() else None
-    return Private(rows, about["seed"], recoding, rings)
+    blocks = io.read(folder / BLOCKS)["block"].to_numpy() if (folder / BLOCKS).exists() else None
+    return Private(rows, about["seed"], recoding, rings, blocks)
 
 
 def _hierarchy(data: dict[str, Any]) -> Hierarchy:

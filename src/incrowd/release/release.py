@@ -42,12 +42,15 @@ class Private:
         The cuts, for methods that can recode new rows.
     rings
         For methods that deal rows out to cells on rings: ring, place of the cell, place of the original, and width.
+    blocks
+        For methods that tell sensitive values by blocks of rows: the block of each released row.
     """
 
     rows: npt.NDArray[np.int64]
     seed: int | None = None
     recoding: Recoding | None = None
     rings: pl.DataFrame | None = None
+    blocks: npt.NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return "Private(...)"  # a stray log line must not undo the release
@@ -106,6 +109,7 @@ class Release:
         recoding: Recoding | None,
         kind: str,
         rings: pl.DataFrame | None = None,
+        blocks: npt.NDArray[np.int64] | None = None,
     ) -> Release:
         """Put a release together from a table and the cells that a method chose for its rows, in the given order."""
         suppressed = table.n_rows - len(order)
@@ -129,7 +133,7 @@ class Release:
                 "name": schema.sensitive,
                 "type": type_of(table.sensitive_values),
                 "values": leaves_to_data(table.sensitive_values),
-                "form": "exact" if counts is None else "counts",
+                "form": "exact" if counts is None else "counts" if blocks is None else "shares",
                 "marginal": sensitive_counts.tolist(),
             }
         manifest = {
@@ -161,7 +165,7 @@ class Release:
             cell_counts=counts,
             other=table.other[order] if schema.other else pl.DataFrame(),
             manifest=manifest,
-            private=Private(table.rows[order], seed, recoding, rings),
+            private=Private(table.rows[order], seed, recoding, rings, blocks),
             kind=kind,
         )
         release._refuse_name_clashes()
@@ -256,9 +260,13 @@ class Release:
         from incrowd.verify import check  # noqa: PLC0415
 
         source = None if original is None else io.to_polars(original)
-        rows, rings = (None, None) if self.private is None else (self.private.rows, self.private.rings)
-        frame = self.coded(labels=False)
-        return check(self.manifest, frame, original=source, rows=rows, rings=rings, promises_only=promises_only)
+        frame, kept = self.coded(labels=False), self.private
+        if kept is None:
+            return check(self.manifest, frame, original=source, promises_only=promises_only)
+        return check(
+            self.manifest, frame, original=source, rows=kept.rows, rings=kept.rings, blocks=kept.blocks,
+            promises_only=promises_only,
+        )  # fmt: skip
 
     def loss(self, name: str = "lm", *, original: Any = None) -> float:  # noqa: ANN401
         """Return an information loss of this release; see `incrowd.losses`. ``kl`` needs ``original=frame``."""

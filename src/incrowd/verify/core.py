@@ -23,6 +23,7 @@ def check(
     original: pl.DataFrame | None = None,
     rows: Array | None = None,
     rings: pl.DataFrame | None = None,
+    blocks: Array | None = None,
     csv: pl.DataFrame | None = None,
     promises_only: bool = False,
 ) -> Verdict:
@@ -40,6 +41,8 @@ def check(
         The original row number of each released row.
     rings
         Where each released row and its original are, for methods that deal rows out on rings.
+    blocks
+        The block of each released row, for methods that tell sensitive values by blocks.
     csv
         The content of ``release.csv``, every column read as text.
     promises_only
@@ -47,8 +50,9 @@ def check(
     """
     findings = Findings()
     check_into(
-        findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings, promises_only=promises_only
-    )
+        findings, manifest, frame,
+        original=original, rows=rows, csv=csv, rings=rings, blocks=blocks, promises_only=promises_only,
+    )  # fmt: skip
     return findings.verdict()
 
 
@@ -61,6 +65,7 @@ def check_into(
     rows: Array | None,
     csv: pl.DataFrame | None,
     rings: pl.DataFrame | None = None,
+    blocks: Array | None = None,
     promises_only: bool = False,
 ) -> None:
     """Add every check of a release to what was found about its folder."""
@@ -85,7 +90,9 @@ def check_into(
     check_marginals(findings, claims, payload)
     check_promises(findings, claims, payload)
     if original is not None:
-        check_original(findings, claims, payload, original, rows, rings=rings, promises_only=promises_only)
+        check_original(
+            findings, claims, payload, original, rows, rings=rings, blocks=blocks, promises_only=promises_only
+        )
         return
     if rows is not None:
         problems = row_map_problems(rows, frame.height, claims.rows["input"])
@@ -93,4 +100,6 @@ def check_into(
     if claims.k is not None and not claims.homogeneous:
         findings.skip("k", "needs the original: rows of a non-homogeneous release do not form groups")
         findings.levels["k"] = None
+    if claims.in_shares:
+        findings.skip("blocks", "needs the original: what its rows share out in blocks was not looked at")
     findings.skip("original", "needs the original: whether cells cover their people was not looked at")

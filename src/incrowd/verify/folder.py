@@ -34,12 +34,14 @@ def check_folder(folder: Path, original: pl.DataFrame | None, rows: Array | None
         return findings.verdict()
     whole = folder.resolve()
     private = whole.with_name(f"{whole.name}.private")
-    rings = None
+    rings, blocks = None, None
     if rows is None and (private / "rows.parquet").is_file():
         rows = _read_rows(findings, private / "rows.parquet")
-        rings = _read_rings(findings, private / "rings.parquet")
+        rings = _read_owned(findings, private / "rings.parquet")
+        owned = _read_owned(findings, private / "blocks.parquet")
+        blocks = None if owned is None else owned.to_series().to_numpy()
     check_order(findings, rows)
-    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings)
+    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings, blocks=blocks)
     return findings.verdict()
 
 
@@ -75,9 +77,9 @@ def _read_rows(findings: Findings, path: Path) -> Array | None:
         return None
 
 
-def _read_rings(findings: Findings, path: Path) -> pl.DataFrame | None:
+def _read_owned(findings: Findings, path: Path) -> pl.DataFrame | None:
     try:
         return pl.read_parquet(io.BytesIO(path.read_bytes())) if path.is_file() else None
     except (OSError, pl.exceptions.PolarsError):
-        findings.judge("rings", ["the private rings.parquet cannot be read"], "")
+        findings.judge(path.stem, [f"the private {path.name} cannot be read"], "")
         return None

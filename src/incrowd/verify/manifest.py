@@ -111,6 +111,11 @@ class Claims:
         return max((p.given["k"] for p in self.promises if p.kind == "k"), default=None)
 
     @property
+    def in_shares(self) -> bool:
+        """Whether distributions are means of the shares in blocks, and not counts of members."""
+        return self.sensitive is not None and self.sensitive.form == "shares"
+
+    @property
     def homogeneous(self) -> bool:
         """Whether rows with equal cells form a group."""
         return self.recoding == "homogeneous"
@@ -275,8 +280,8 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     reading.closed(data, ("name", "type", "values", "form", "marginal"), "sensitive")
     name = reading.field(data, "name", "text", where)
     form = reading.field(data, "form", "text", where)
-    if form not in (None, "exact", "counts"):
-        reading.manifest.append("sensitive.form is neither exact nor counts")
+    if form not in (None, "exact", "counts", "shares"):
+        reading.manifest.append("sensitive.form is none of exact, counts, shares")
     marginal = reading.field(data, "marginal", "a list of counts", where)
     values = read_listed(reading, data, "values", where)
     if values is None or None in (name, form, marginal):

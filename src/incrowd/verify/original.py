@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.verify.assignment import check_assignment
+from incrowd.verify.blocks import check_blocks
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import relabel
@@ -63,6 +64,7 @@ def check_original(
     rows: Array | None,
     *,
     rings: pl.DataFrame | None = None,
+    blocks: Array | None = None,
     promises_only: bool = False,
 ) -> None:
     """Check all that the originals can show, with the row map when there is one."""
@@ -88,6 +90,8 @@ def check_original(
     whole = bool(listed.all())
     if not whole:
         behind = behind.take(np.flatnonzero(listed))
+    if claims.in_shares:
+        check_blocks(findings, claims, payload, behind.sensitive, blocks if whole and rows is not None else None)
     on_rings = False
     if rings is not None and rows is not None and whole and not claims.homogeneous:
         on_rings = check_rings(findings, claims, payload, behind.codes, rings, promises_only=promises_only)
@@ -201,14 +205,14 @@ def _check_members(
     asked = Boxes(cells.lo, cells.hi, [cells.of_groups(m)[at] for m in range(len(behind.codes))], len(at))
     items = points(behind.codes, [q.domain.n_leaves for q in claims.quasi], n_originals)
     n_values, segment = 1, np.zeros(n_originals, np.int64)
-    if counts is not None and behind.sensitive is not None:
+    if counts is not None and behind.sensitive is not None and not claims.in_shares:
         n_values, segment = counts.shape[1], behind.sensitive
     counted = count_meeting(asked, items, np.ones(n_originals, np.int64), segment, n_values)
     found = cells.size.copy()
     found[at] = counted.sum(axis=1)
     k_judged = claims.homogeneous or on_rings
     _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=k_judged)
-    if counts is not None:
+    if counts is not None and not claims.in_shares:
         wrong = np.asarray((counts > counted[cells.group]).any(axis=1))
         problems = wrong_rows(wrong, "count members that no covered original can be")
         findings.judge("members", problems, "every counted member is a covered original")

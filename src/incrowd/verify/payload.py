@@ -181,6 +181,12 @@ def _check_counts(
     problems = wrong_rows(np.asarray((counts < 0).any(axis=1)), "have a negative count")
     problems += wrong_rows(np.asarray(sums <= 0), "have no members")
     broken = bool(problems)
+    if claims.in_shares:
+        problems += wrong_rows(
+            np.asarray(counts[:, sensitive.marginal == 0].any(axis=1)), "have a value that nobody has"
+        )
+        findings.judge("distributions", problems, f"every row has shares of {counts.shape[1]} values")
+        return None if broken else counts
     problems += wrong_rows(np.asarray((counts > sensitive.marginal).any(axis=1)), "count a value beyond its marginal")
     problems += wrong_rows(np.asarray(sums > claims.rows["released"]), "count more members than there are rows")
     if claims.homogeneous:

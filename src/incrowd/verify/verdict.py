@@ -13,7 +13,7 @@ from incrowd.errors import VerificationError
 Level = float | int | None
 
 _MARKS = {True: "ok", False: "FAIL", None: "--"}
-_PROMISES = re.compile(r"k|l \(\w+\)|t|t \(ordered\)|alpha|lkc")
+_PROMISES = re.compile(r"k|blocks|l \(\w+\)|t|t \(ordered\)|alpha|lkc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Verdict:
 
     @property
     def unchecked(self) -> list[str]:
-        """Names of the promises (k, l, t, alpha, lkc) that could not be checked."""
+        """Names of the promises (k, l, t, alpha, lkc, blocks) that could not be checked."""
         return sorted(check.name for check in self.checks if check.ok is None and _PROMISES.fullmatch(check.name))
 
     def raise_for_violations(self) -> None:
