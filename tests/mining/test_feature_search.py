@@ -179,6 +179,13 @@ def test_stopped_anywhere_it_has_the_best_so_far_and_goes_on_as_if_it_had_not_be
     assert search.members == whole.members
 
 
+def test_it_can_be_stopped_when_nothing_new_is_left():
+    search = FeatureSearch(1, lambda _: 1.0, generations=10**9, population=4)
+    search.run(stop=lambda: search.n_done >= 50)
+    assert search.n_done == 50
+    assert len(search.scores) == 2
+
+
 def test_interrupted_by_the_user():
     def fitness(parts):
         if len(search.scores) == 15:

@@ -159,6 +159,8 @@ def test_time_and_patience_end_a_search():
     assert quick.levels["partitions"] == 1
     patient = ic.ParetoDMPD(k=20, generations=10**6, population=10, patience=5).publish(FRAME, SCHEMA, seed=1)
     assert 5 <= patient.levels["generations"] < 1000
+    endless = ic.ParetoDMPD(k=20, generations=10**6, population=10, patience=60).publish(FRAME, SCHEMA, seed=1)
+    assert endless.levels["generations"] >= 60  # long after the last partition there is was tried
     assert patient.levels["accuracy"] > patient.levels["accuracy_of_class_alone"]
 
 

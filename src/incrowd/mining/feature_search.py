@@ -162,6 +162,8 @@ class PartitionSearch(ABC, Generic[Score]):
         report = progress or (lambda _stage, _done, _total: None)
         while self.n_done < self.generations or not self._began:
             report("generations", self.n_done, self.generations)
+            if self._began and stop is not None and stop():  # a generation may bring nothing new to evaluate
+                break
             rng = np.random.default_rng([self.seed, self.n_done + self._began])
             new = self._create_generation(rng) if self._began else self._first_population(rng)
             if not self._evaluate(new, stop):
@@ -272,8 +274,8 @@ class FeatureSearch(PartitionSearch[float]):
         progress
             Called with a stage, the generations done and the generations to do; what it raises ends the run.
         stop
-            Asked before every evaluation; when it says yes the search ends with the best so far. So does Ctrl-C, after
-            which `best` answers. Calling `run` again goes on.
+            Asked before every evaluation and generation; when it says yes the search ends with the best so far. So does
+            Ctrl-C, after which `best` answers. Calling `run` again goes on.
         """
         self._search(progress, stop)
         return self.best()

@@ -32,7 +32,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -42,14 +42,16 @@ from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.mining.feature_search import EMPTY, Partition, partition_of, require_whole
 from incrowd.mining.frontier import Frontier, FrontierPoint
 from incrowd.mining.spea2 import ParetoSearch, Point
-from incrowd.mining.wrapper_fitness import WrapperFitness
 from incrowd.publish.dmpd import DMPD
-from incrowd.publish.feature_partition import Features
 from incrowd.publish.publisher import Progress
 from incrowd.release import ProjectionRelease
 from incrowd.release.checked import checked
 from incrowd.schema import Schema
 from incrowd.table import used_rows
+
+if TYPE_CHECKING:
+    from incrowd.mining.wrapper_fitness import WrapperFitness
+    from incrowd.publish.feature_partition import Features
 
 _MOST_SEED, _MOST_FOLD_SEED = 2**62, 2**32
 _WORTHLESS: Point = (0.0, 1.0)  # the class alone is better in both
@@ -208,10 +210,14 @@ class ParetoDMPD(DMPD):
         return search, False
 
     def _features(self, original: pl.DataFrame, schema: Schema) -> Features:
+        from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn
+
         return Features.of(original, schema, k=self.k, l=self.l, suppress=self.suppress, quasi_sets=self.quasi_sets)
 
     def _original_accuracy(self, original: pl.DataFrame, features: Features, fold_seed: int) -> float:
         """Return the accuracy of the same inducer in the same folds, on all columns as they came."""
+        from incrowd.mining.wrapper_fitness import WrapperFitness  # noqa: PLC0415 - loads scikit-learn
+
         used, _ = used_rows(original, features.schema)
         columns = used.drop(str(features.schema.target))
         wrapper = WrapperFitness(columns, features.classes, inducer=self._inducer(), n_folds=self.folds, seed=fold_seed)
