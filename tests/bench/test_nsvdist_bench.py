@@ -141,3 +141,24 @@ def test_command(small, tmp_path):
 def test_unknown_experiment():
     with pytest.raises(ic.ParameterError, match="no experiment called 'table4'"):
         experiment("table4")
+
+
+def test_weka_learns_from_rows_as_from_lessons(small):
+    """The short way past the matrices draws the same rows, and they are learned from."""
+    from incrowd.evaluate.classifiers import classifier
+    from incrowd.evaluate.lessons import lessons
+
+    learner = classifier("j48")
+    if learner.require is not None:
+        try:
+            learner.require()
+        except ic.MissingDependencyError:
+            pytest.skip("Weka needs the extra and Java")
+    cell = {"dataset": "cmc", "fold": 0, "seed": 1, "method": "nsvdist", "k": 4, "l": 1.0, "samples": 2}
+    found = nsvdist.run(cell | {"classifier": "j48"})
+    fold = nsvdist.fold_of("cmc", 0)
+    release = nsvdist.release_of("cmc", 0, "nsvdist", 4, 1.0, 1, "alphabetical")
+    taught = lessons(release, fold.test.source, fold.classes, samples=2, seed=1)
+    plain = [learner.predict(each.train, each.test, 0).argmax(axis=1) == fold.truth for each in taught]
+    assert found["accuracies"] == [100 * float(right.mean()) for right in plain]
+    assert found["accuracy"] > 80

@@ -25,7 +25,7 @@ from incrowd.bench.registry import published
 from incrowd.datasets.schemas import NSVDIST, Order
 from incrowd.errors import ParameterError
 from incrowd.evaluate.classifiers import classifier
-from incrowd.evaluate.features import Examples, Features
+from incrowd.evaluate.features import Block, Examples, Features
 from incrowd.evaluate.lessons import Lesson, Training, lessons, number_of
 from incrowd.evaluate.protocol import Fold, Rows, folds, judge_baselines
 from incrowd.publish import NHAA, PAIS, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
@@ -156,13 +156,18 @@ def run(cell: Cell) -> dict[str, Any]:
 
 def _rows_only(release: Release, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[Lesson]:
     """Yield the samples of `lessons` without matrices: Weka takes rows, and making matrices takes longer than trees."""
-    test = Features(np.empty((asked.n_rows, 0)), (), asked.features)
+    test = _unencoded(asked.features)
     target = str(release.manifest["target"])
     for number in range(samples):
         first = np.random.SeedSequence((seed, number)).spawn(2)[0]
         drawn: pl.DataFrame = release.sample(seed=int(first.generate_state(1)[0]))
-        features = Features(np.empty((drawn.height, 0)), (), drawn.drop(target))
-        yield Lesson(Examples(features, number_of(drawn[target], classes), len(classes)), test)
+        examples = Examples(_unencoded(drawn.drop(target)), number_of(drawn[target], classes), len(classes))
+        yield Lesson(examples, test)
+
+
+def _unencoded(frame: pl.DataFrame) -> Features:
+    blocks = tuple(Block(name, 0, is_number=False) for name in frame.columns)
+    return Features(np.empty((frame.height, 0)), blocks, frame)
 
 
 _schema = lru_cache(maxsize=8)(datasets.schema)
