@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 import naive_attacks
 from attacks import build
+from attacks.paper import paper
 from incrowd.attacks import propagation, worlds
 from incrowd.attacks.scene import look
 from incrowd.attacks.statements import collect, state
@@ -35,7 +36,7 @@ def test_what_is_ruled_out_is_ruled_out_in_every_world(seed, n, kind):
     if kind == "boxes":
         release = build.widened(rng, frame)
     else:
-        method = ic.NSVDist(k=2) if kind == "nsvdist" else ic.Mondrian(k=2)
+        method = paper(2) if kind == "nsvdist" else ic.Mondrian(k=2)
         release = method.publish(frame, build.schema(frame), seed=1)
     scene = look(release, frame)
     statements = collect(scene)
@@ -73,8 +74,9 @@ def test_beliefs_are_those_of_all_worlds(seed):
     truth = rng.integers(0, n_values, n)
     sets = [np.sort(rng.choice(n, size, replace=False)) for size in (3, 4, 5)]
     statements = [about(sets[0], truth, n_values)]
-    for people in sets[1:]:  # these count all but one of their people
-        statements.append(state(people, np.bincount(truth[people[:-1]], minlength=n_values)))
+    statements += [  # these count all but one of their people
+        state(people, np.bincount(truth[people[:-1]], minlength=n_values)) for people in sets[1:]
+    ]
     prior = rng.dirichlet(np.full(n_values, 3.0), n)
     facts = worlds.flatten(statements, np.zeros((len(statements), n_values)), n)
     found, _ = worlds.sample(facts, prior, rng, n_chains=10, n_sweeps=800, progress=lambda *_: None)
@@ -90,7 +92,7 @@ def spread_out(rng, n):
 @pytest.mark.parametrize("l", [1, 2])
 def test_overlapping_exact_distributions_are_solved(l):
     frame = spread_out(np.random.default_rng(3), 150)
-    release = ic.NSVDist(k=4, l=l).publish(frame, build.schema(frame), seed=1)
+    release = paper(4, l).publish(frame, build.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
     assert finding.verdict == "above the promise"
     assert finding.numbers["certain"] >= 10
@@ -112,7 +114,7 @@ def test_known_values_are_not_scored_and_help():
 
 def test_one_block_of_noise_tells_nothing():
     frame = build.people(np.random.default_rng(5), 80, n_leaves=9)
-    for method in (ic.Mondrian(k=80), ic.NSVDist(k=80), ic.Mondrian(k=10)):
+    for method in (ic.Mondrian(k=80), paper(80), ic.Mondrian(k=10)):
         release = method.publish(frame, build.schema(frame), seed=1)
         report = ic.attack(release, frame)
         assert report.ok, str(report)
@@ -125,7 +127,7 @@ def test_occupations_of_census_people():
     frame = adult().filter(pl.all_horizontal(pl.col(pl.String) != "?")).sample(1500, seed=0)
     names = ["workclass", "education", "marital-status", "native-country", "race", "sex", "income"]
     quasi = {"age": ic.Intervals()} | {name: ic.balanced(5) for name in names}
-    release = ic.NSVDist(k=5, l=2).publish(frame, ic.Schema(quasi=quasi, sensitive="occupation", rest="drop"), seed=1)
+    release = paper(5, 2).publish(frame, ic.Schema(quasi=quasi, sensitive="occupation", rest="drop"), seed=1)
     finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
     assert finding.numbers["claimed_share"] >= 0.15
     assert finding.success.precision >= 0.93

@@ -46,7 +46,8 @@ def attack(
     Parameters
     ----------
     release
-        A release, or its folder. With the private row map matching is faster; no attack learns anything from it.
+        A release, or its folder. With the private row map matching is faster, and claims about shares of blocks are
+        bounded; no other attack learns anything from it.
     original
         The table that the release was made from.
     attacks

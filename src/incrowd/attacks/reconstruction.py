@@ -8,6 +8,10 @@ people. Three steps, each on what the one before has found:
 2. Whom the method took (`recomputing`): it is public, so the adversary repeats it, in worlds that fit.
 3. Beliefs from random worlds that fit everything (`worlds`), with the pattern of the population as prior.
 
+Distributions that are mixed from shares of blocks are no equations about people. Whatever is computed from them, it
+cannot tell more than the blocks' counts; so step 3 is done with those, if the private part tells the blocks: more than
+any adversary has, and a bound for all of them.
+
 A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes on the same beliefs, each person by all
 others): what the release tells about anybody like this person, in the table or not. With `known` the adversary knows
 the values of some people beforehand, and is scored on the others.
@@ -31,7 +35,7 @@ from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wil
 from incrowd.attacks.linking import beliefs, shown_values
 from incrowd.attacks.propagation import Possible, propagate
 from incrowd.attacks.scene import Floats, Scene
-from incrowd.attacks.statements import Statement, collect, is_hardened, state
+from incrowd.attacks.statements import Statement, collect, of_blocks, state, tells_blocks
 from incrowd.privacy import exact
 
 Progress = Callable[[str, int, int], None]
@@ -51,11 +55,14 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
     told = rng.random(scene.n_people) < known
     possible = np.ones((scene.n_people, scene.n_values), np.bool_)
     possible[told] = np.eye(scene.n_values, dtype=np.bool_)[scene.truth[told]]
+    if not scene.n_suppressed:  # everybody is behind a row that fits, and it leaves the own value possible
+        possible &= beliefs(scene, scene.pairs)[scene.point_of] > 0
     statements = collect(scene)
     everybody = state(np.arange(scene.n_people), np.array(scene.release.manifest["sensitive"]["marginal"], np.int64))
     possible = propagate([*statements, everybody], possible)
-    believed, pattern, n_entries = _believe(scene, statements, possible, rng, progress)
-    return _judge(scene, statements, possible, believed, pattern, told, n_entries)
+    facts = of_blocks(scene) if tells_blocks(scene) else statements
+    believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
+    return _judge(scene, facts, possible, believed, pattern, told, n_entries)
 
 
 def _believe(
@@ -65,6 +72,9 @@ def _believe(
     assert scene.pairs is not None
     start = beliefs(scene, scene.pairs)[scene.point_of]
     pattern = bayes.expect(scene.codes, start)
+    if not statements:
+        believed = pattern * possible
+        return believed / believed.sum(axis=1, keepdims=True), pattern, 0
     n_entries = sum(len(s.people) for s in statements)
     n_all = max(240, int(_BUDGET / (n_entries * scene.n_values)))
     n_chains = int(np.clip(n_all // 200, 4, 24))
@@ -88,7 +98,8 @@ def _believe(
             progress("repeating", n, len(last))
             seen.run(world, rng)
         progress("repeating", len(last), len(last))
-        believed, _ = run(seen.refined(), n_sweeps, "believing")
+        refined, _ = run(seen.refined(), n_sweeps, "believing")
+        believed = (believed + refined) / 2  # repetition is no proof: claims need both
         pattern = bayes.expect(scene.codes, believed)
     return believed, pattern, n_entries
 
@@ -97,7 +108,7 @@ def _tilts(scene: Scene, statements: list[Statement]) -> Floats:
     """Return log weights of people in a box who are not counted: of a value that has filled up there may be many."""
     counts = np.stack([s.counts for s in statements])
     given = scene.release.manifest["method"]["parameters"]
-    if scene.release.cell_counts is None or is_hardened(scene) or not {"k", "l"} <= set(given):
+    if scene.release.cell_counts is None or tells_blocks(scene) or not {"k", "l"} <= set(given):
         return np.zeros(counts.shape)
     cap = int(given["k"] / exact(given["l"]))
     if cap >= given["k"]:
@@ -167,6 +178,7 @@ def _judge(
     verdict: Outcome = "above the promise" if broken else "withstood"
     at_risk = (beyond | (claimed & ~usual)) if broken else np.zeros(scene.n_people, np.bool_)
     knows = "everybody's quasi-identifiers, who is in the table, and the method"
+    knows += ", and who is in which block" if tells_blocks(scene) and statements else ""
     knows += f", and the sensitive values of {int(told.sum())} people" if told.any() else ""
     return Finding(
         "reconstruction", knows, verdict, why, success, baseline, numbers,

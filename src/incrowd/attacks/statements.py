@@ -1,9 +1,9 @@
 """What a release says about people, as statements: among these people, value v occurs c_v times.
 
 A distribution counts the members of its row, who all lie in its box; rows with equal cells and exact values count
-their own people, who lie in that box; a distribution that is published for a whole block counts the block. Whoever
-else lies in the box may or may not be counted. Where a box holds exactly as many people as are counted, the statement
-names them all: it is *whole*.
+their own people, who lie in that box. Whoever else lies in the box may or may not be counted. Where a box holds exactly
+as many people as are counted, the statement names them all: it is *whole*. Distributions that are mixed from shares of
+blocks count nobody; all that they can tell is what the blocks count (`of_blocks`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def state(people: Int64, counts: Int64) -> Statement:
 
 def collect(scene: Scene) -> list[Statement]:
     """Return what the release says about people, the tightest statements first, each once."""
-    statements = list(_of_blocks(scene) if is_hardened(scene) else _of_boxes(scene))
+    if tells_blocks(scene):
+        return []
+    statements = list(_of_boxes(scene))
     if scene.release.sensitive is not None:
         statements += _of_components(scene)
     statements.sort(key=lambda s: (s.slack / max(1, int(s.counts.sum())), len(s.people)))
@@ -72,9 +74,23 @@ def collect(scene: Scene) -> list[Statement]:
     return kept
 
 
-def is_hardened(scene: Scene) -> bool:
-    """Tell whether distributions are about blocks and not about the people in a row's box."""
-    return bool(scene.release.manifest["method"]["parameters"].get("mode") == "hardened")
+def tells_blocks(scene: Scene) -> bool:
+    """Tell whether distributions are made of shares of blocks, and count nobody in the box of a row."""
+    return bool(scene.release.manifest["sensitive"]["form"] == "shares")
+
+
+def of_blocks(scene: Scene) -> list[Statement]:
+    """Return what blocks of people count: all that shares of blocks can tell, and only the owner knows the blocks."""
+    blocks = getattr(scene.release.private, "blocks", None)
+    if blocks is None or scene.row_of is None or scene.truth is None:
+        return []
+    found = []
+    inside = np.flatnonzero(scene.row_of >= 0)
+    block_of = np.asarray(blocks)[scene.row_of[inside]]
+    for block in np.unique(block_of):
+        people = inside[block_of == block]
+        found.append(state(people, np.bincount(scene.truth[people], minlength=scene.n_values)))
+    return found
 
 
 def _of_boxes(scene: Scene) -> Iterator[Statement]:
@@ -91,35 +107,6 @@ def _of_boxes(scene: Scene) -> Iterator[Statement]:
         shown = [(int(row[0]), row[1:]) for row in np.unique(told, axis=0)]
     for box, found in shown:
         yield state(scene.people_at(pairs.points[pairs.first[box] : pairs.first[box + 1]]), found)
-
-
-def _of_blocks(scene: Scene) -> Iterator[Statement]:
-    """One statement per block: rows with equal distributions whose boxes hang together."""
-    release, pairs = scene.release, scene.pairs
-    assert pairs is not None
-    assert release.cell_counts is not None
-    distributions, which = np.unique(release.cell_counts, axis=0, return_inverse=True)
-    shown = np.unique(np.column_stack([which.ravel()[release.cell_of], scene.box_of]), axis=0)
-    rows_of = np.bincount(_place(shown, np.column_stack([which.ravel()[release.cell_of], scene.box_of])))
-    length = np.diff(pairs.first)[shown[:, 1]]
-    own = np.repeat(np.arange(len(shown)), length)
-    point = np.concatenate([pairs.points[pairs.first[b] : pairs.first[b + 1]] for b in shown[:, 1]]).astype(np.int64)
-    keys, at = np.unique(shown[own, 0] * len(scene.points) + point, return_inverse=True)
-    size = len(shown) + len(keys)
-    graph = coo_array((np.ones(len(own), np.int8), (own, len(shown) + at.ravel())), shape=(size, size))
-    _, block = connected_components(graph, directed=False)
-    for b in np.unique(block[: len(shown)]):
-        members = np.flatnonzero(block[: len(shown)] == b)
-        counts = distributions[shown[members[0], 0]].astype(np.int64)
-        times, rest = divmod(int(rows_of[members].sum()), int(counts.sum()))
-        points = keys[block[len(shown) :] == b] % len(scene.points)
-        yield state(scene.people_at(points), counts * (times if rest == 0 and times else 1))
-
-
-def _place(distinct: Int64, rows: Int64) -> Int64:
-    """Return the place of each row among distinct ones, both of two columns."""
-    width = int(distinct[:, 1].max()) + 1
-    return np.searchsorted(distinct[:, 0] * width + distinct[:, 1], rows[:, 0] * width + rows[:, 1])
 
 
 def _of_components(scene: Scene) -> Iterator[Statement]:
