@@ -199,17 +199,8 @@ class DMPD(Publisher):
         def allowed(parts: Partition) -> bool:  # line 17
             return limits.joined(parts) >= self.k
 
-        stop = _Stop(search, allowed, self.patience, self.seconds)
-
-        def report(stage: str, done: int, total: int) -> None:
-            progress(stage, done, total)
-            if stop():  # a generation without anything new asks nobody else
-                raise _EnoughError
-
         try:
-            search.run(report, stop)
-        except _EnoughError:
-            pass
+            search.run(progress, _Stop(search, allowed, self.patience, self.seconds))
         except KeyboardInterrupt:
             if EMPTY not in search.scores:
                 raise
@@ -229,10 +220,6 @@ class DMPD(Publisher):
         from incrowd.mining.partition_classifier import inducer_of  # noqa: PLC0415
 
         return NaiveBayes() if isinstance(self.inducer, str) else inducer_of(self.inducer, 0)
-
-
-class _EnoughError(Exception):
-    """The search is to end where it is."""
 
 
 class _Stop:
