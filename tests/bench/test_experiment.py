@@ -1,6 +1,7 @@
 """The contract of experiments: cells, run, report; files that say how they were made; runs that go on."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -54,6 +55,11 @@ def test_failed_cells_are_told_of():
     found = run_experiment(EXAMPLE)
     assert found.notes[-1] == "1 of 4 cells failed: three is too many"
     assert found.sections[0].frame["ours"].to_list() == [0, 1, 4, None]
+
+
+def test_nothing_at_all_is_an_error():
+    with pytest.raises(ic.InputError, match="No cell of example could be computed: three is too many"):
+        run_experiment(replace(EXAMPLE, cells=lambda _options: [{"x": 3}]))
 
 
 def test_a_stopped_run_goes_on(tmp_path):

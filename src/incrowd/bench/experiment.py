@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incrowd.errors import ParameterError
+from incrowd.errors import InputError, ParameterError
 from incrowd.evaluate.runner import run_cells
 
 if TYPE_CHECKING:
@@ -176,6 +176,9 @@ def run_experiment(
     cells = experiment.cells(chosen)
     results = run_cells(experiment.run, cells, store, jobs, progress)
     done = list(zip(cells, results, strict=True))
+    if cells and all("failed" in result for result in results):
+        fact = f"No cell of {experiment.name} could be computed: {results[0]['failed']}"
+        raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
     made = experiment.report(done, chosen)
     return Report(made.sections, made.verdicts, (*made.notes, *failures(done)), made.draw)
 
