@@ -128,6 +128,15 @@ def link(made):
         frames[0] = frames[0].with_columns(hours=made.original["hours"][made.rows[0]])
 
 
+def copy_unique(made):
+    """The same numbers, nearly one for each person, stand in two projections under two names."""
+    ticket = np.random.default_rng(4).permutation(made.original.height) / 4
+    made.original = made.original.with_columns(hours=ticket, grade=ticket)
+    for number, name in enumerate(("hours", "grade")):
+        for frames in (made.frames, made.csvs):
+            frames[number] = frames[number].with_columns(made.original[name][made.rows[number]])
+
+
 def same_order(made):
     made.reorder(0, np.argsort(made.rows[0]))
     made.reorder(1, np.argsort(made.rows[1]))
@@ -270,6 +279,7 @@ VIOLATIONS = {
     "an identifier under another name": (name_people, "identifiers"),
     "a quasi-identifier in disguise": (disguise, "identifiers"),
     "columns that link projections": (link, "links"),
+    "a copy in the other projection": (copy_unique, "links"),
     "projections in each other's place": (swap_projections, "columns"),
     "a column in the other projection": (move_column, "columns"),
     "ages as they are": (raw_age, "values"),

@@ -56,6 +56,8 @@ def _notes(release: ProjectionRelease) -> list[str]:
             "k of two joined projections counts pairs of rows, not people: somebody who knows quasi-identifiers and"
             f" class finds {alone} row{'' if alone == 1 else 's'} in one projection at the least."
         )
+        if any(guarantee["kind"] == "l" for guarantee in manifest["guarantees"]):
+            notes.append("l holds in each projection; somebody who weighs all of them together may believe more.")
     diversity = levels.get("l_frequency")
     if diversity and not any(guarantee["kind"] == "l" for guarantee in manifest["guarantees"]):
         share = 1 / diversity

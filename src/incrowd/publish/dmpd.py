@@ -6,7 +6,8 @@ together; each set is published with the class, its rows shuffled by themselves.
 Guarantee (Definition 8): in each projection every combination of quasi-identifiers is shared by at least k rows
 (partial level), and so is every combination of quasi-identifiers and class when two projections are joined by the only
 column that they share, the class (set level). With l no class has a share above 1/l among the rows of a projection that
-agree on their quasi-identifiers. What the set level does not say: a joined combination is counted as often as the
+agree on their quasi-identifiers; somebody who weighs several projections against each other may believe more than each
+says, as the classifier does. What the set level does not say: a joined combination is counted as often as the
 product of its counts in the two projections, and these are not people. One person who is alone with a class in both
 projections is a pair of rows; only the partial level counts people, without the class. `verify` tells how many share
 quasi-identifiers *and* class in one projection.

@@ -122,7 +122,7 @@ class Features:
                 shown.append(column)
                 columns.append(about)
         able = [i for i, about in enumerate(columns) if about["role"] == "other" or _holds(shown[i], classes, k=k, l=l)]
-        able = [i for i in able if not any(_tells(shown[i], shown[j]) for j in able if j < i)]
+        able = _without_copies(able, shown)
         frame = pl.DataFrame([shown[i] for i in able])
         return cls(
             schema=schema,
@@ -333,6 +333,18 @@ def _require_features(frame: pl.DataFrame, schema: Schema) -> None:
             if _tells(frame[name], frame[quasi]):
                 fact = f"Column {name!r} tells the quasi-identifier {quasi!r} by other names, value for value"
                 raise SchemaError(fact, "make it a quasi-identifier too, or give it the role 'identifier'")
+
+
+def _without_copies(able: Sequence[int], shown: Sequence[pl.Series]) -> list[int]:
+    """Keep of columns that tell each other the first."""
+    kept: list[int] = []
+    alike: dict[int, list[int]] = {}  # only columns with as many values can
+    for i in able:
+        rivals = alike.setdefault(shown[i].n_unique(), [])
+        if not any(_tells(shown[i], shown[j]) for j in rivals):
+            rivals.append(i)
+            kept.append(i)
+    return kept
 
 
 def _tells(column: pl.Series, other: pl.Series) -> bool:

@@ -54,7 +54,7 @@ def check_original(
     alike = [number for number, (shown, wanted) in enumerate(tuples, start=1) if stand_alike(shown, wanted)]
     problems = [f"projection {number} stands in the order of the originals" for number in alike]
     findings.judge("order of originals", problems, "no projection stands in the order of the originals")
-    _check_sideways(findings, claims, frames, behind, published, originals)
+    _check_sideways(findings, claims, frames, behind, originals)
 
 
 def _kept(findings: Findings, claims: ProjectionClaims, original: pl.DataFrame) -> Array | None:
@@ -159,7 +159,6 @@ def _check_sideways(
     claims: ProjectionClaims,
     frames: Sequence[pl.DataFrame],
     behind: pl.DataFrame,
-    published: dict[str, Array],
     originals: dict[str, Array],
 ) -> None:
     """No column tells another that is hidden, and no two columns of different projections tell each other."""
@@ -175,26 +174,31 @@ def _check_sideways(
                     problems.append(f"column {name!r} repeats the {known} column {secret!r}")
             if claims.columns[name].role == "other":
                 unique += [name] if is_nearly_unique(frame[name]) else []
-                disguised = [q for q in claims.quasi if q in behind.columns and tells(behind[name], behind[q])]
+                disguised = [q for q in claims.quasi if q in behind.columns and _tells(behind[name], behind[q])]
                 problems += [f"column {name!r} tells the quasi-identifier {quasi!r}" for quasi in disguised]
     noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
     findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unpublished ones{noted}")
-    problems = []
-    for one, other in combinations(range(len(claims.parts)), 2):
-        for a in claims.parts[one]:
-            for b in claims.parts[other]:
-                if _is_copy(pl.Series(originals[a]), pl.Series(originals[b])):
-                    problems.append(f"columns {a!r} and {b!r} tell each other: rows of two projections can be linked")
+    codes = {name: pl.Series(column) for name, column in originals.items()}
+    n_values = {name: column.n_unique() for name, column in codes.items()}
+    problems = [
+        f"columns {a!r} and {b!r} tell each other: rows of two projections can be linked"
+        for one, other in combinations(claims.parts, 2)
+        for a in one
+        for b in other
+        if n_values[a] == n_values[b] and (_is_copy(codes[a], codes[b]) or _is_same(behind[a], behind[b]))
+    ]
     findings.judge("links", problems, "no two columns of different projections tell each other")
-    del published
 
 
-def tells(column: pl.Series, quasi: pl.Series) -> bool:
+def _tells(column: pl.Series, quasi: pl.Series) -> bool:
     """Tell whether a column is another one, as it is or by other names."""
     if not is_comparable(column.dtype) or not is_comparable(quasi.dtype):
         return False
-    same = len(quasi) >= _SOME_ROWS and quasi.n_unique() > 1 and bool(equal_values(column, quasi).all())
-    return same or _is_copy(column, quasi)
+    return _is_same(column, quasi) or _is_copy(column, quasi)
+
+
+def _is_same(column: pl.Series, other: pl.Series) -> bool:
+    return len(other) >= _SOME_ROWS and other.n_unique() > 1 and bool(equal_values(column, other).all())
 
 
 def _is_copy(column: pl.Series, other: pl.Series) -> bool:
