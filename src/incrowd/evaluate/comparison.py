@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from incrowd import io, plots
-from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, VerificationError
 from incrowd.evaluate.classifiers import chosen
 from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, plan_of, summaries
 from incrowd.evaluate.lessons import TestRows, Training, check_choice
@@ -32,7 +32,7 @@ from incrowd.publish import describe, make
 from incrowd.release import Release
 from incrowd.schema import Schema
 
-_REFUSALS = (InfeasibleError, IncompatibleError, ParameterError)
+_REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
 _LEVELS = ("k", "l", "t", "alpha")
 _SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
 
@@ -275,8 +275,7 @@ def _weakest(name: str, values: Sequence[Any]) -> float | None:
 def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noqa: ANN401
     ks = part["k"].to_list()
     log = len(set(ks)) > 2 and max(ks) >= 8 * max(1, min(ks))
-    known = part.filter(pl.col(score).is_not_null()) if part[score].dtype != pl.Null() else part.clear()
-    plots.lines(axes, known.select("method", "k", pl.col(score)), "k", score, "method", title=title, log_x=log)
+    plots.lines(axes, part, "k", score, "method", title=title, log_x=log)
     ink = axes.xaxis.label.get_color()
     ends = {"accuracy": ("original", "majority"), "retention": (1.0, 0.0)}.get(score, ())
     for end, dash, label in zip(ends, ("--", ":"), ("original", "majority"), strict=False):

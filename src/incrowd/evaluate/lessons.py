@@ -39,7 +39,7 @@ from incrowd.evaluate.features import (
     beside,
 )
 from incrowd.hierarchy import Hierarchy
-from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert, type_of
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, convert, type_of
 from incrowd.release import Release
 from incrowd.release.soft import Soft
 from incrowd.table import clean
@@ -110,20 +110,26 @@ def target_of(release: Release) -> str:
 
 def all_classes(published: pl.Series, rows: pl.Series, tokens: list[str]) -> tuple[pl.Series, Labels]:
     """Return the classes of a release and of test rows together, in order, and the class of each test row."""
-    cleaned = clean(rows, None, None, tokens)
-    found = convert(cleaned, type_of(published))
-    if found.null_count() > cleaned.null_count():
-        fact = f"The class {rows.name!r} is of another type in the test rows than in the release: {cleaned.dtype}"
-        raise ParameterError(fact, f"the release has {type_of(published)}")
+    found = as_type(clean(rows, None, None, tokens), published)
     classes = pl.concat([published.alias("c"), found.alias("c")]).unique().sort()
     return classes, number_of(found, classes)
 
 
+def as_type(tested: pl.Series, learned: pl.Series) -> pl.Series:
+    """Bring the class of test rows to the type that it has in training rows."""
+    leaves = as_leaves(tested)
+    found = convert(leaves, type_of(learned))
+    if found.null_count() > leaves.null_count():
+        fact = f"The class {tested.name!r} is {type_of(leaves)} in the test rows and {type_of(learned)} elsewhere"
+        raise ParameterError(fact, "read both tables with the same types")
+    return found
+
+
 def number_of(values: pl.Series, classes: pl.Series) -> Labels:
-    """Return the number of each value's class."""
+    """Return the number of each value's class; -1 for one that no row has."""
     numbers = pl.Series(np.arange(len(classes)))
-    found = convert(values, type_of(classes)).replace_strict(classes, numbers, return_dtype=pl.Int64())
-    return found.to_numpy()
+    leaves = convert(as_leaves(values), type_of(classes))
+    return leaves.replace_strict(classes, numbers, default=-1, return_dtype=pl.Int64()).to_numpy()
 
 
 @dataclass(frozen=True)

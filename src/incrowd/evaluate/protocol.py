@@ -23,9 +23,9 @@ import polars as pl
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.evaluate.classifiers import Classifier
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
-from incrowd.evaluate.lessons import TestRows, Training, all_classes, lessons, number_of, target_of
+from incrowd.evaluate.lessons import TestRows, Training, all_classes, as_type, lessons, number_of, target_of
 from incrowd.evaluate.scores import scores
-from incrowd.hierarchy.hierarchy import leaves_from_data
+from incrowd.hierarchy.hierarchy import as_leaves, leaves_from_data
 from incrowd.release import ProjectionRelease, Release
 from incrowd.schema import Schema
 from incrowd.schema.schema import require_columns
@@ -92,7 +92,8 @@ class Fold:
     @cached_property
     def classes(self) -> pl.Series:
         """All classes of both, in order."""
-        return code_classes(pl.concat([self.train.target.alias("c"), self.test.target.alias("c")]))[1]
+        learned = as_leaves(self.train.target)
+        return pl.concat([learned.alias("c"), as_type(self.test.target, learned).alias("c")]).unique().sort()
 
     @cached_property
     def truth(self) -> Labels:

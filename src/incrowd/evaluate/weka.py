@@ -24,7 +24,7 @@ import polars as pl
 
 from incrowd.errors import MissingDependencyError
 from incrowd.evaluate.features import Examples, Features, Floats
-from incrowd.hierarchy.hierarchy import as_leaves, type_of
+from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
 
 _CLASSES = {
     "j48": ("weka.classifiers.trees.J48", ["-C", "0.25", "-M", "2"]),
@@ -84,14 +84,14 @@ def instances(train: Examples, test: Features) -> tuple[Any, Any]:
 
 def _attribute(learn: pl.Series, ask: pl.Series) -> tuple[str, list[pl.Series]]:
     """Return an attribute's type and both parts of its column, names as numbers of values."""
-    learn, ask = as_leaves(learn), as_leaves(ask)
-    if type_of(learn) not in ("str", "bool"):
-        return "numeric", [part.to_physical().cast(pl.Float64()) for part in (learn, ask)]
-    learn, ask = learn.cast(pl.String()), ask.cast(pl.String())
+    kind = type_of(as_leaves(learn))
+    if kind not in ("str", "bool"):
+        wide = "date" if kind == "date" else "float"
+        return "numeric", [convert(as_leaves(part), wide).to_physical().cast(pl.Float64()) for part in (learn, ask)]
+    learn, ask = (convert(as_leaves(part), kind).cast(pl.String()) for part in (learn, ask))
     values = pl.concat([learn, ask]).drop_nulls().unique().sort()
-    kind = pl.Enum(values)
     listed = ",".join(map(str, range(len(values))))
-    return f"{{{listed or 0}}}", [part.cast(kind).to_physical() for part in (learn, ask)]
+    return f"{{{listed or 0}}}", [part.cast(pl.Enum(values)).to_physical() for part in (learn, ask)]
 
 
 def _read(header: str, columns: list[pl.Series], labels: pl.Series, weights: Floats | None) -> Any:  # noqa: ANN401

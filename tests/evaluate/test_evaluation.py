@@ -1,0 +1,323 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd import plots
+from incrowd.evaluate import comparison, evaluation
+from incrowd.evaluate.classifiers import classifier
+from incrowd.evaluate.features import Examples
+from incrowd.evaluate.lessons import lessons
+from incrowd.evaluate.protocol import Rows, folds
+
+QUICK = {"classifiers": "naive_bayes", "samples": 2}
+
+
+def people(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    age, job = rng.integers(20, 60, n), rng.choice(["a", "b", "c", "d"], n)
+    noise = rng.random(n) < 0.1
+    risk = np.where((age > 40) ^ noise, "high", np.where(job == "d", "mid", "low"))
+    return pl.DataFrame({"id": np.arange(n) + 1000 * seed, "age": age, "job": job, "risk": risk})
+
+
+SCHEMA = ic.Schema(
+    quasi={"age": ic.Intervals(), "job": ic.Taxonomy.from_nested({"ab": ["a", "b"], "cd": ["c", "d"]})},
+    sensitive="risk",
+    identifiers=["id"],
+)
+
+
+def test_a_release_sees_only_the_training_rows_of_its_fold(monkeypatch):
+    published, tested = [], []
+    publish, judge = ic.Mondrian.publish, evaluation.judge_release
+
+    def spying_publish(self, frame, *rest, **options):
+        published.append(set(frame["id"]))
+        return publish(self, frame, *rest, **options)
+
+    def spying_judge(release, fold, *rest, **options):
+        tested.append(set(fold.test.source["id"]))
+        return judge(release, fold, *rest, **options)
+
+    monkeypatch.setattr(ic.Mondrian, "publish", spying_publish)
+    monkeypatch.setattr(evaluation, "judge_release", spying_judge)
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=4, **QUICK)
+    assert len(published) == len(tested) == 4
+    assert all(not train & test and len(train | test) == 200 for train, test in zip(published, tested, strict=True))
+    assert set.union(*tested) == set(range(200))
+    assert sum(map(len, tested)) == 200
+    assert found.scores.filter(pl.col("data") == "release").height == 8
+
+
+def test_means_and_retention_are_of_folds_and_samples():
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv="2x3", classifiers="tree,naive_bayes", samples=3)
+    scores, row = found.scores, found.frame.row(0, named=True)
+    mine = scores.filter((pl.col("data") == "release") & (pl.col("classifier") == "tree"))
+    assert (mine.height, row["fits"]) == (18, 18)
+    assert row["accuracy"] == pytest.approx(mine["accuracy"].mean())
+    original = scores.filter((pl.col("data") == "original") & (pl.col("classifier") == "tree"))["accuracy"].mean()
+    majority = scores.filter(pl.col("data") == "majority")["accuracy"].mean()
+    assert (row["original"], row["majority"]) == pytest.approx((original, majority))
+    assert row["retention"] == pytest.approx((row["accuracy"] - majority) / (original - majority))
+    assert row["low"] < row["accuracy"] < row["high"]
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_one_others():
+    scores = [
+        ic.evaluate("nsvdist", people(80), SCHEMA, k=5, cv=2, seed=seed, **QUICK).frame.drop("seconds")
+        for seed in (1, 1, 2)
+    ]
+    assert scores[0].equals(scores[1])
+    assert not scores[0].equals(scores[2])
+
+
+def test_with_k_1_nothing_is_lost():
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=1, holdout=people(100, seed=1), **QUICK).frame
+    assert found["accuracy"].item() == found["original"].item()
+    assert found["retention"].item() == 1
+
+
+@pytest.mark.parametrize("training", ["samples", "soft", "cells", "majority_labels"])
+@pytest.mark.parametrize(("method", "test"), [("nsvdist", "raw"), ("mondrian", "raw"), ("mondrian", "generalized")])
+def test_every_way_to_train_and_to_ask_beats_the_majority(training, method, test):
+    found = ic.evaluate(
+        method, people(400), SCHEMA, k=5, holdout=people(200, seed=1), training=training, test=test,
+        classifiers="naive_bayes,tree", samples=1,
+    )  # fmt: skip
+    assert found.frame["accuracy"].min() > found.frame["majority"].item(0) + 0.1
+
+
+def test_soft_training_is_the_limit_of_many_samples():
+    frame = people(60).drop("age")
+    schema = ic.Schema(quasi={"job": SCHEMA.attributes["job"].hierarchy}, sensitive="risk", identifiers=["id"])
+    release = ic.NSVDist(k=7).publish(frame, schema, seed=1)
+    classes, asked = frame["risk"].unique().sort(), frame.head(20)
+    soft = next(lessons(release, asked, classes, training="soft"))
+    limit = classifier("naive_bayes").predict(soft.train, soft.test, 0)
+
+    def error(n):
+        drawn = list(lessons(release, asked, classes, samples=n))
+        features = type(soft.test)(np.vstack([d.train.features.X for d in drawn]), soft.test.blocks)
+        labels = np.concatenate([d.train.labels for d in drawn])
+        pooled = Examples(features, labels, len(classes), np.full(len(labels), 1 / n))
+        return np.abs(classifier("naive_bayes").predict(pooled, drawn[0].test, 0) - limit).max()
+
+    assert error(400) < 0.01 < error(1)
+
+
+def test_cells_are_asked_about_by_containment():
+    release = ic.publish(people(), SCHEMA, method="mondrian", k=20, seed=1)
+    lesson = next(lessons(release, people(50, seed=1), people()["risk"].unique().sort(), training="cells"))
+    job = lesson.test.blocks[0].width
+    assert lesson.train.features.X.shape[1] == lesson.test.X.shape[1]
+    whole = lesson.test.X[:, job:].sum(axis=1)  # a raw job lies in its own node and in all above it that were released
+    assert (whole >= 1).all()
+
+
+def test_majority_labels_are_the_most_frequent_of_the_cell():
+    release = ic.publish(people(), SCHEMA, method="nsvdist", k=9, seed=1)
+    classes = people()["risk"].unique().sort()
+    lesson = next(lessons(release, people(10), classes, training="majority_labels", samples=1))
+    assert lesson.train.labels.tolist() == release.distributions.argmax(axis=1).tolist()
+
+
+def test_a_release_with_and_without_its_original(tmp_path):
+    train, test = people(), people(100, seed=1)
+    release = ic.publish(train, SCHEMA, method="nsvdist", k=5, seed=1)
+    release.save(tmp_path / "release")
+    full = ic.evaluate(release, holdout=test, original=train, **QUICK)
+    loaded = ic.evaluate(tmp_path / "release", holdout=test, original=train, **QUICK)
+    assert full.frame.drop("seconds").columns == loaded.frame.drop("seconds").columns
+    assert full.frame["original"].item() == loaded.frame["original"].item()
+    by_method = ic.evaluate("nsvdist", train, SCHEMA, k=5, holdout=test, **QUICK).frame
+    assert full.frame["original"].item() == by_method["original"].item()
+    assert full.frame["majority"].item() == by_method["majority"].item()
+    bare = ic.evaluate(release, holdout=test, **QUICK)
+    assert bare.frame["majority"].item() == full.frame["majority"].item()
+    assert bare.frame["retention"].item() is None
+    assert "original" in bare.notes[0]
+
+
+def test_test_rows_may_have_classes_and_values_that_training_rows_lack():
+    train = people().filter(pl.col("risk") != "mid")
+    test = people(100, seed=1).with_columns(job=pl.when(pl.col("age") == 33).then(pl.lit("zz")).otherwise("job"))
+    schema = ic.Schema(quasi={"age": ic.Intervals(), "job": None}, sensitive="risk", identifiers=["id"])
+    for way in ("raw", "generalized"):
+        found = ic.evaluate("mondrian", train, schema, k=5, holdout=test, test=way, **QUICK)
+        assert 0.3 < found.frame["accuracy"].item() < 1
+    release = ic.publish(train, schema, method="mondrian", k=5)
+    assert ic.evaluate(release, holdout=test, training="soft", **QUICK).frame["accuracy"].item() > 0.3
+
+
+def test_other_columns_are_features_and_the_target_need_not_be_sensitive():
+    frame = people().with_columns(pay=pl.col("age") // 20 * 10.0, ill=pl.Series(["x", "y"] * 100))
+    schema = ic.Schema(
+        quasi={"age": ic.Intervals()}, sensitive="ill", identifiers=["id"], other=["pay", "job", "risk"], target="risk"
+    )
+    rows = Rows.of(frame, schema)
+    assert rows.features.columns == ["age", "pay", "job"]
+    for training in ("samples", "soft", "cells", "majority_labels"):
+        found = ic.evaluate("nsvdist", frame, schema, k=20, cv=2, training=training, **QUICK).frame
+        assert found["accuracy"].item() > found["majority"].item()
+
+
+def test_rows_without_a_value_are_dropped_from_both_parts_if_the_schema_says_so():
+    frame = people().with_columns(job=pl.when(pl.col("age") == 33).then(pl.lit("?")).otherwise("job"))
+    schema = ic.Schema(
+        quasi={"age": ic.Intervals(), "job": None}, sensitive="risk", identifiers=["id"], missing="drop",
+        missing_tokens=["?"],
+    )  # fmt: skip
+    n_kept = frame.filter(pl.col("job") != "?").height
+    parts = list(folds(Rows.of(frame, schema), 5, 0))
+    assert sum(fold.test.n_rows for fold in parts) == n_kept
+    release = ic.publish(frame, schema, method="mondrian", k=5)
+    found = ic.evaluate(release, holdout=frame, original=frame, **QUICK)
+    assert found.about["rows"] == {"train": n_kept, "test": n_kept}
+
+
+def test_projections_teach_their_own_classifier():
+    frame = people(300)
+    found = ic.evaluate("dmpd", frame, SCHEMA, k=5, cv=2, classifiers="tree").frame
+    assert 0 < found["accuracy"].item() <= 1
+    with pytest.raises(ic.IncompatibleError, match="projections"):
+        ic.evaluate("dmpd", frame, SCHEMA, k=5, cv=2, classifiers="naive_bayes")
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "said"),
+    [
+        ("mondrian", {"k": 5, "cv": 1}, "cv is 1"),
+        ("mondrian", {"k": 5, "cv": "5y2"}, "cv is '5y2'"),
+        ("mondrian", {"k": 5, "cv": 150}, "too few for 150 folds"),
+        ("mondrian", {"k": 5, "cv": 2, "holdout": people(5)}, "Both cv and holdout"),
+        ("mondrian", {"k": 5, "holdout": people(5)[:0]}, "No test row"),
+        ("mondrian", {"k": 5, "training": "rows"}, "training is 'rows'"),
+        ("mondrian", {"k": 5, "test": "cells"}, "test is 'cells'"),
+        ("mondrian", {"k": 5, "samples": 0}, "samples is 0"),
+        ("mondrian", {"k": 5, "original": people()}, "original is for releases"),
+        ("mondrian", {"k": 101, "cv": 2}, "k = 101"),
+        ("nsvdist", {"k": 5, "cv": 2, "test": "generalized"}, "no recoding"),
+        ("nobody", {"k": 5}, "no method 'nobody'"),
+        (ic.Mondrian(k=5), {"k": 5}, "has its parameters"),
+        (ic.Mondrian(k=5), {"holdout": people(9).with_columns(risk=pl.lit(1.5))}, None),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_with_a_reason(what, options, said):
+    if said is None:
+        assert ic.evaluate(what, people(), SCHEMA, **options, **QUICK).frame["accuracy"].item() == 0
+        return
+    with pytest.raises(ic.IncrowdError, match=said):
+        ic.evaluate(what, people(), SCHEMA, **(QUICK | options))
+
+
+def test_releases_are_refused_without_test_rows_and_tables_without_a_schema():
+    release = ic.publish(people(), SCHEMA, method="mondrian", k=5)
+    with pytest.raises(ic.ParameterError, match="with test rows"):
+        ic.evaluate(release)
+    with pytest.raises(ic.ParameterError, match="schema is missing"):
+        ic.evaluate("mondrian", people())
+    with pytest.raises(ic.SchemaError, match="no column 'job'"):
+        ic.evaluate(release, holdout=people().drop("job"))
+
+
+def test_an_evaluation_shows_itself(tmp_path):
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=2, classifiers="tree,naive_bayes", samples=1)
+    assert "retention" in str(found)
+    assert "2-fold" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["classifiers"][1]["classifier"] == "naive_bayes"
+    assert "<table" in found._repr_html_()
+    plots.save(found.plot(theme="dark"), tmp_path / "a.svg")
+    labels = [text.get_text() for text in found.plot().axes[0].get_yticklabels()]
+    assert labels == ["tree", "naive_bayes"]
+
+
+def run(store=None, progress=None, **options):
+    settings = {"methods": "mondrian,nsvdist", "k": [5, 20, 300], "l": [1, 1.1], "cv": 2, "samples": 1}
+    return ic.compare(
+        people(120), SCHEMA, classifiers="naive_bayes", store=store, progress=progress, **(settings | options)
+    )
+
+
+def test_a_comparison_has_a_row_for_everything_and_says_what_is_infeasible():
+    frame = run().frame
+    assert frame.height == 12
+    done = frame.filter(pl.col("status") == "ok")
+    assert set(done["k"]) == {5, 20}
+    assert done["lm"].is_between(0, 1).all()
+    assert (done["level_k"] >= done["k"]).all()
+    assert done["retention"].null_count() == 0
+    refused = frame.filter(pl.col("status") != "ok")
+    assert refused.height == 4
+    assert refused["status"].str.starts_with("infeasible: ").all()
+    assert refused["accuracy"].null_count() == 4
+
+
+def test_a_comparison_agrees_with_single_evaluations():
+    row = run(methods="nsvdist", k=20, l=1.1).frame.row(0, named=True)
+    alone = ic.evaluate("nsvdist", people(120), SCHEMA, k=20, l=1.1, cv=2, samples=1, classifiers="naive_bayes")
+    expected = alone.frame.row(0, named=True)
+    assert {name: row[name] for name in expected if name != "seconds"} == {
+        name: value for name, value in expected.items() if name != "seconds"
+    }
+
+
+def test_a_comparison_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    store = tmp_path / "store.jsonl"
+
+    def stop(_stage, done, _total):
+        if done == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(store, stop)
+    assert store.read_text().count("\n") == 9
+    judged, judge = [], comparison._judge
+    monkeypatch.setattr(comparison, "_judge", _spy(judged, judge))
+    whole = run(store)
+    assert len(judged) == 26 - 9
+    timed = ["seconds", "publishing"]
+    assert whole.frame.drop(timed).equals(run().frame.drop(timed))
+    judged.clear()
+    run(store, k=[5, 20, 300, 7])
+    assert len(judged) == 8
+    assert "high" not in store.read_text()  # a value of the table
+
+
+def _spy(judged, judge):
+    def _judge(source, schema, holdout, cell):
+        judged.append(cell)
+        return judge(source, schema, holdout, cell)
+
+    _judge.__module__, _judge.__qualname__ = judge.__module__, judge.__qualname__
+    return _judge
+
+
+def test_a_comparison_refuses_what_there_is_not():
+    for options, said in [
+        ({"methods": "mondrain"}, "no method 'mondrain'"),
+        ({"losses": ["lmm"]}, "no loss 'lmm'"),
+        ({"classifiers": "trees"}, "no classifier 'trees'"),
+        ({"k": []}, "nothing to compare"),
+    ]:
+        with pytest.raises(ic.ParameterError, match=said):
+            ic.compare(people(), SCHEMA, **({"cv": 2} | options))
+
+
+def test_a_comparison_shows_itself(tmp_path):
+    found = run()
+    assert "infeasible" in str(found)
+    assert "2-fold" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["rows"][0]["method"] == "mondrian"
+    drawn = found.plot(theme="dark")
+    assert [axes.get_title() for axes in drawn.axes] == ["naive_bayes, l = 1", "naive_bayes, l = 1.1"]
+    labels = [line.get_label() for line in drawn.axes[0].lines]
+    assert labels == ["mondrian", "nsvdist", "original", "majority"]
+    plots.save(drawn, tmp_path / "a.png")
+    found.plot(score="retention")
+    with pytest.raises(ic.ParameterError, match="no score 'speed'"):
+        found.plot(score="speed")
+    with pytest.raises(ic.ParameterError, match="None of these"):
+        found.plot(classifiers="forest")
