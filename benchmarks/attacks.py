@@ -1,0 +1,114 @@
+"""Every attack against every kind of release of Adult: what the adversary gets, beside what is promised.
+
+Two tables: income (two values) with all eight quasi-identifiers, and occupation (fourteen values) with income among the
+quasi-identifiers instead. The classifier is compared with people of the test part. One line per release is printed as
+soon as it is there; ``--json FILE`` keeps them, and a run that was stopped goes on from there.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import incrowd as ic
+from benchmarks.measure import complete_adult, complete_adult_test
+from incrowd.datasets import adult_schema
+
+HAS_MODES = "mode" in ic.NSVDist.__dataclass_fields__
+METHODS = {
+    "mondrian": lambda k, l: ic.Mondrian(k=k, l=l),
+    "nhaa": lambda k, l: ic.NHAA(k=k, l=l),
+    "nsvdist paper": lambda k, l: ic.NSVDist(k=k, l=l, **({"mode": "paper"} if HAS_MODES else {})),
+}
+if HAS_MODES:
+    METHODS["nsvdist hardened"] = lambda k, l: ic.NSVDist(k=k, l=l, mode="hardened")
+DIVERSITY = {"income": (1, 1.1), "occupation": (2, 5)}
+HEADS = ("linking", "matching", "reconstruction", "classifier")
+
+
+def schema(sensitive):
+    """Adult's schema, or the one in which occupation is sensitive and income is known."""
+    own = adult_schema()
+    if sensitive == "income":
+        return own
+    quasi = {name: own.attributes[name].hierarchy for name in own.quasi if name != "occupation"} | {"income": None}
+    return ic.Schema(quasi=quasi, sensitive="occupation", missing="drop", missing_tokens=["?"], rest="drop")
+
+
+def tables(n):
+    train, test = complete_adult(), complete_adult_test()
+    return (train, test) if n >= train.height else (train.sample(n, seed=0), test.sample(min(n, test.height), seed=0))
+
+
+def one(name, n, sensitive, k, l, options):
+    """Publish, attack, and return what came out as plain data."""
+    train, test = tables(n)
+    found = {"method": name, "rows": train.height, "sensitive": sensitive, "k": k, "l": l}
+    try:
+        release = METHODS[name](k, l).publish(train, schema(sensitive), seed=1)
+    except (ic.InfeasibleError, ic.ParameterError) as refused:
+        return found | {"refused": refused.fact}
+    start = time.perf_counter()
+    report = ic.attack(release, train, attacks=options.attack, non_members=test, known=options.known)
+    return found | {"loss": release.loss("lm"), "seconds": time.perf_counter() - start, "report": report.to_dict()}
+
+
+def line(found):
+    """Write one line of the table."""
+    head = f"{found['method']:17} {found['rows']:6d} {found['sensitive']:10} {found['k']:3d} {found['l']:4g}"
+    if "refused" in found:
+        return f"{head}  refused"
+    by_name = {f["attack"]: f for f in found["report"]["findings"]}
+    cells = []
+    for attack in HEADS:
+        f = by_name.get(attack)
+        if f is None or f["verdict"] == "not applicable":
+            cells.append(f"{'-':>24}")
+            continue
+        mark = "ABOVE" if f["verdict"] == "above the promise" else "ok"
+        numbers, success = f["numbers"], f["success"]
+        told = {
+            "linking": lambda n=numbers: f"{n['people_per_row_min']}/{n['rows_per_person_min']}",
+            "matching": lambda n=numbers: f"{n['people_per_row_min']}/{n['concealment_level']} {n['people_below_k']}<k",
+            "reconstruction": lambda n=numbers, s=success: (
+                f"{n['certain_beyond_rows']} sure {n['claimed_share']:.1%}@{s['precision'] or 0:.1%}"
+            ),
+            "classifier": lambda n=numbers: f"{n['tree_members']:.1%} vs {n['tree_non_members']:.1%}",
+        }[attack]()
+        cells.append(f"{told + ' ' + mark:>24}")
+    return f"{head} {found['loss']:6.3f}" + "".join(cells) + f" {found['seconds']:7.1f} s"
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="./dev bench attacks")
+    parser.add_argument("--rows", type=int, action="append", help="repeatable; 3000 and 30162 without")
+    parser.add_argument("--k", type=int, action="append", help="repeatable; 5, 10, 50 without")
+    parser.add_argument("--method", action="append", choices=list(METHODS), help="repeatable; all without")
+    parser.add_argument("--sensitive", action="append", choices=list(DIVERSITY), help="repeatable; both without")
+    parser.add_argument("--attack", action="append", choices=HEADS, help="repeatable; all without")
+    parser.add_argument("--known", type=float, default=0.0, help="share of values that the adversary knows")
+    parser.add_argument("--json", type=Path, help="keep results here, one per line, and go on from there")
+    options = parser.parse_args(arguments)
+    options.attack = options.attack or list(HEADS)
+    kept = {}
+    if options.json and options.json.exists():
+        for text in options.json.read_text(encoding="utf-8").splitlines():
+            found = json.loads(text)
+            kept[found["method"], found["rows"], found["sensitive"], found["k"], found["l"]] = found
+    print("linking: people per row / rows per person at least; matching: the same after dropping impossible pairs;")
+    print("reconstruction: values certain though no row shows them, claims above 0.9 and how many are right")
+    print(
+        f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}" + "".join(f"{h:>24}" for h in HEADS)
+    )
+    for n in options.rows or [3000, 30162]:
+        for sensitive in options.sensitive or DIVERSITY:
+            for l in DIVERSITY[sensitive]:
+                for k in options.k or [5, 10, 50]:
+                    for name in options.method or METHODS:
+                        key = (name, n, sensitive, k, l)
+                        if key not in kept:
+                            kept[key] = one(name, n, sensitive, k, l, options)
+                            if options.json:
+                                with options.json.open("a", encoding="utf-8") as file:
+                                    file.write(json.dumps(kept[key]) + "\n")
+                        print(line(kept[key]), flush=True)
