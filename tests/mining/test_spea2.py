@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -28,7 +28,6 @@ def test_fitness_equals_the_reference(points):
     assert fitness_of(array, distances_between(array)).tolist() == naive.fitness(points)
 
 
-@settings(max_examples=60)
 @given(points_strategy, st.integers(2, 12))
 def test_archives_equal_the_reference(points, size):
     assert select(np.array(points), size).tolist() == naive.select(points, size)
@@ -73,7 +72,7 @@ def all_partitions(n):
 def problem(n, seed):
     """Features that help by themselves and in pairs, and levels of a random table."""
     rng = np.random.default_rng(seed)
-    rows = 400
+    rows = 120
     codes = np.column_stack([rng.integers(2 + m, size=rows) for m in range(n)]).astype(np.int32)
     levels = Levels(codes, rng.integers(2, size=rows).astype(np.int32), range(n))
     alone, pairs = rng.integers(0, 6, n), rng.integers(0, 9, (n, n))
@@ -86,7 +85,7 @@ def problem(n, seed):
     return objectives
 
 
-@pytest.mark.parametrize(("n", "seed"), [(1, 0), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2), (5, 0), (5, 1)])
+@pytest.mark.parametrize(("n", "seed"), [(1, 0), (3, 0), (4, 0), (4, 1), (5, 0)])
 def test_on_few_features_the_archive_is_the_true_frontier(n, seed):
     objectives = problem(n, seed)
     every = all_partitions(n)
