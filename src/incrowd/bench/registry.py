@@ -11,7 +11,14 @@ from typing import Any
 from incrowd.bench.experiment import Experiment
 from incrowd.errors import ParameterError
 
-MODULES: tuple[str, ...] = ("nsvdist_table4", "nsvdist_ranks", "nsvdist_curves", "nsvdist_losses")
+MODULES: tuple[str, ...] = (
+    "nsvdist_table4",
+    "nsvdist_ranks",
+    "nsvdist_curves",
+    "nsvdist_losses",
+    "dmpd_table1",
+    "dmpd_rivals",
+)
 """Files of this room that have a tuple ``EXPERIMENTS``."""
 
 

@@ -4,9 +4,9 @@ A number is itself, and a date its day; where it is missing it is the training r
 so if training rows had missing values. Anything else is a value among values, a missing one too. For decision trees
 it is the rank of its value by the share of the class that comes last in order (with more than two classes: of the
 most frequent one), so that a threshold parts the values as a subset test would; an unseen value is put where the
-average share is. For `NaiveBayes` it is the number of its value, and a number that of its interval, the intervals being
-those in which the classes come apart. For all other inducers it is one column per value, and an unseen value is none
-of them.
+average share is. For `NaiveBayes` it is the number of its value, and a number that of its interval, the intervals
+being those in which the classes come apart. For `C45` it is -1, -2 and so on, and a number is its rank. For all other
+inducers it is one column per value, and an unseen value is none of them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import polars as pl
 from sklearn.tree import BaseDecisionTree
 
 from incrowd.hierarchy.hierarchy import type_of
+from incrowd.mining.c45 import C45
 from incrowd.mining.discretize import mdl_cuts
 from incrowd.mining.naive_bayes import NaiveBayes
 from incrowd.release.intervals import in_intervals
@@ -42,6 +43,8 @@ def coder_of(column: pl.Series, classes: Int64, inducer: Any) -> Coder:  # noqa:
     values = clean(column, None, None, ())
     if isinstance(inducer, NaiveBayes):
         return _Codes(values, classes)
+    if isinstance(inducer, C45):
+        return _NumberRanks(values) if type_of(values) in ("int", "float", "date") else _Names(values)
     if type_of(values) in ("int", "float", "date"):
         return _Number(values)
     return _Ranks(values, classes) if isinstance(inducer, BaseDecisionTree) else _OneHot(values)
@@ -86,6 +89,30 @@ class _Ranks:
     def code(self, column: pl.Series) -> Float64:
         places = _places(column, self._place_of)
         return np.where(places < 0, self._unseen, places.astype(np.float64))[:, np.newaxis]
+
+
+class _Names:
+    def __init__(self, values: pl.Series) -> None:
+        found = _texts(values).unique().sort().to_list()
+        self._place_of = {name: -1 - place for place, name in enumerate(found)}
+
+    def code(self, column: pl.Series) -> Float64:
+        texts = _texts(clean(column, None, None, ()))
+        places = texts.replace_strict(self._place_of, default=-1 - len(self._place_of), return_dtype=pl.Int64())
+        return places.to_numpy().astype(np.float64)[:, np.newaxis]
+
+
+class _NumberRanks:
+    def __init__(self, values: pl.Series) -> None:
+        self._number = _Number(values)
+        self._values = np.unique(self._number.code(values)[:, 0])
+
+    def code(self, column: pl.Series) -> Float64:
+        numbers = self._number.code(column)
+        # A threshold is a value of the training rows: a number between two of them is on the side of the upper one.
+        numbers[:, 0] = np.searchsorted(self._values, numbers[:, 0], side="left")
+        numbers[:, 1:] = -1 - numbers[:, 1:]
+        return numbers
 
 
 class _Codes:

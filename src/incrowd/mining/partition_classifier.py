@@ -45,6 +45,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from incrowd import io
 from incrowd.errors import ParameterError
+from incrowd.mining.c45 import C45
 from incrowd.mining.columns import Column, checked_classes, columns_of, numbers_of
 from incrowd.mining.feature_codes import coder_of
 from incrowd.mining.feature_search import partition_of
@@ -232,7 +233,8 @@ class PartModel:
         weighted = {} if weights is None else {"sample_weight": weights}
         self._log_leaves: Float64 | None = None
         if not isinstance(inducer, BaseDecisionTree):
-            self.classifier = clone(inducer).fit(numbers, classes, **weighted)
+            new = copy(inducer) if isinstance(inducer, C45 | NaiveBayes) else clone(inducer)
+            self.classifier = new.fit(numbers, classes, **weighted)
             return
         self.classifier = clone(inducer) if isinstance(inducer.random_state, np.random.RandomState) else copy(inducer)
         coded = _for_trees(numbers)
@@ -256,7 +258,7 @@ def for_weighted_rows(inducer: Any, n_rows: int) -> Any:  # noqa: ANN401
 
     ``None`` if there is none. A limit on the rows of a leaf becomes one on their weight; nothing else may count rows.
     """
-    if isinstance(inducer, NaiveBayes):
+    if isinstance(inducer, C45 | NaiveBayes):
         return inducer
     if type(inducer) is not DecisionTreeClassifier:
         return None

@@ -110,6 +110,7 @@ class WrapperFitness:
         self._values = [_distinct(column) for column in self._columns]
         self._coded: dict[tuple[int, int], Float64] = {}
         self._folds = [_Fold(self._classes, self._fold_of == fold, self._inducer) for fold in range(n_folds)]
+        self._sizes = np.bincount(self._fold_of, minlength=n_folds)
         self._log_prior, self._unseen = self._priors()
         self.n_trained = 0
 
@@ -119,7 +120,8 @@ class WrapperFitness:
         if self._levels is not None and self._levels.partial(parts) < self._k:
             return 0.0
         right = self._right(parts) if self._reuse else self._right_anew(parts)
-        return float(np.mean([right[fold.rows].mean() for fold in self._folds]))
+        hits = np.bincount(self._fold_of[right], minlength=len(self._folds))
+        return float((hits / self._sizes).mean())
 
     def _right(self, parts: Partition) -> npt.NDArray[np.bool_]:
         """Return which rows are classified right, from what is known of the parts."""
