@@ -13,7 +13,7 @@ projections is a pair of rows; only the partial level counts people, without the
 quasi-identifiers *and* class in one projection.
 
 Cost: (generations + 1) x population partitions at most, each a sum of arrays plus, for every set of columns not seen
-before, one classifier per fold; minutes for Adult. Use it when recipients train classifiers and need values as they
+before, one classifier per fold. Use it when recipients train classifiers and need values as they
 are, without hierarchies; not when they need whole rows. With many quasi-identifiers and a large k little is left: then
 nothing but the class is released, and said so.
 
