@@ -23,6 +23,7 @@ from incrowd.schema import Schema
 from incrowd.table import Table
 
 _LEAST_SIGHTINGS = 6
+_MOST_PEOPLE = 10_000  # beyond, a run takes longer than it is worth
 
 
 def method_of(scene: Scene) -> NSVDist | None:
@@ -31,7 +32,7 @@ def method_of(scene: Scene) -> NSVDist | None:
     given = about["parameters"]
     if about["name"] != NSVDist.name or given.get("presplit") is not None or given.get("mode") == "hardened":
         return None
-    if scene.n_suppressed:
+    if scene.n_suppressed or scene.n_people > _MOST_PEOPLE:
         return None
     return NSVDist(k=given["k"], l=given["l"], loss=given["loss"])
 
