@@ -69,6 +69,7 @@ TITLES = {"j48": "W-J48", "nb": "Naive Bayes", "jrip": "W-JRip", "libsvm": "SVM"
 WEKA = ("j48", "nb", "jrip", "smo")
 SKLEARN = ("tree", "naive_bayes", "logistic", "svc", "boosting")
 
+K = 50  # of Table 4
 FOLDS, SAMPLES = 10, 10
 QUICK_SAMPLES = 2
 _SEED = 1

@@ -20,8 +20,7 @@ import polars as pl
 from incrowd import plots
 from incrowd.bench import nsvdist, nsvdist_curves
 from incrowd.bench.experiment import Done, Experiment, Options, Report, Section, Verdict
-from incrowd.bench.nsvdist import LABELS, PAPER_CLASSIFIERS, PAPER_METHODS, TITLES
-from incrowd.bench.nsvdist_table4 import K
+from incrowd.bench.nsvdist import LABELS, PAPER_CLASSIFIERS, PAPER_METHODS, TITLES, K
 from incrowd.bench.registry import published
 from incrowd.datasets import DATASETS
 from incrowd.evaluate.statistics import (
@@ -47,21 +46,30 @@ def report(done: Sequence[Done], options: Options) -> Report:
     """Show average ranks and p-values, ours beside the paper's."""
     means = nsvdist.means(done)
     over_k = _over_ks(means, nsvdist.classifiers(options))
-    over_tables, drawn = _over_tables(means, nsvdist.classifiers(options))
+    over_tables, verdicts_over_tables, drawn = by_tables(means, nsvdist.classifiers(options))
     text_k = (
         "Average ranks over values of k, 1 the best (the paper's are turned round). p: the one-sided p of NSVDist "
         "against the best of the others, as the paper prints it; corrected: Bonferroni-Dunn."
     )
-    text_t = "Average ranks over tables at k = 50, from our Table 4 and from the paper's."
     sections = [Section("Over values of k (Tables 5 to 8)", over_k, text_k)] if over_k.height else []
-    sections += [Section("Over tables (from Table 4)", over_tables, text_t)] if over_tables.height else []
+    sections += over_tables
     note = (
         "The paper's p-values follow from its average ranks as one-sided and uncorrected ones; the corrected ones are "
         "at least eight times as large."
     )
-    verdicts = [*_verdicts_over_k(over_k), *_verdicts_over_tables(over_tables), *paper_verdicts()]
+    verdicts = [*_verdicts_over_k(over_k), *verdicts_over_tables, *paper_verdicts()]
     draw = None if drawn is None else (lambda: _draw(drawn))
     return Report(sections, verdicts, [note], draw)
+
+
+def by_tables(
+    means: pl.DataFrame, learners: Sequence[str], k: int = K
+) -> tuple[list[Section], list[Verdict], Judged | None]:
+    """Return ranks over tables at one k, ours and the paper's, what they say, and the first of ours, to draw."""
+    frame, first = _over_tables(means, learners, k)
+    text = f"Average ranks over tables at k = {k}, 1 the best, from our figures and from the paper's Table 4."
+    sections = [Section("Ranks over tables", frame, text)] if frame.height else []
+    return sections, _verdicts_over_tables(frame), first
 
 
 def judged(scores: pl.DataFrame) -> Judged | None:
@@ -102,9 +110,8 @@ def _over_ks(means: pl.DataFrame, learners: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _over_tables(means: pl.DataFrame, learners: Sequence[str]) -> tuple[pl.DataFrame, Judged | None]:
-    """Return ranks over tables, and the first of ours, to draw."""
-    at_k = means.filter(pl.col("k").is_null() | (pl.col("k") == K))
+def _over_tables(means: pl.DataFrame, learners: Sequence[str], k: int) -> tuple[pl.DataFrame, Judged | None]:
+    at_k = means.filter(pl.col("k").is_null() | (pl.col("k") == k))
     table, rows, first = nsvdist.table4(), [], None
     for learner in learners:
         for level in LEVELS:
