@@ -216,8 +216,8 @@ def _notes(options: Options) -> list[str]:
         "pure as that break l. Its PAIS seems not to have been held to l; ours is, and has little left to tell."
     )
     cuts = (
-        "SeqA and single-dimensional Mondrian: which of equally wide attributes is cut first is not said in the paper, and "
-        "decides a lot where few cuts are allowed (CMC, Mammographic). Our SeqA improves more on its start (Adult)."
+        "SeqA and single-dimensional Mondrian: which of equally wide attributes is cut first is not said in the paper, "
+        "and decides a lot where few cuts are allowed (CMC, Mammographic). Our SeqA improves more on its start (Adult)."
     )
     own = "Multi-dimensional Mondrian, InfoGain Mondrian and TreeAnonymizer are not in the paper."
     return [measured, trees, pais, cuts, svm, own]
