@@ -5,12 +5,12 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from build import answers
-from projections_by_hand import PARTS, RARE, levels, make
 
 import incrowd as ic
 from incrowd.verify import verify
 from incrowd.verify.order import stand_alike
+from verify.build import answers
+from verify.projections_by_hand import PARTS, RARE, levels, make
 
 
 @pytest.fixture(scope="module")
