@@ -120,6 +120,8 @@ def _crowds(scenes: Sequence[Scene]) -> Int64 | None:
         of_people = fits[:, scene.point_of]
         together = (of_people.T @ of_people).astype(np.bool_)
         absent = np.flatnonzero(together.diagonal() == 0)
+        if len(absent) * scene.n_people > _MOST_PAIRS:
+            return None
         if len(absent):  # not in this release: it tells nothing
             together = together.tolil()
             together[absent, :] = True

@@ -20,7 +20,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError
-from incrowd.release import Release
+from incrowd.release import ProjectionRelease, Release
 
 _FORMAT = 1
 
@@ -59,10 +59,10 @@ class Ledger:
         hashes = set(self._hashes(frame, columns))
         return [e for e in self.entries if e.rows == frame.height and hashes & set(e.columns)]
 
-    def add(self, release: Release, original: Any, folder: str | Path) -> list[Entry]:  # noqa: ANN401
+    def add(self, release: Release | ProjectionRelease, original: Any, folder: str | Path) -> list[Entry]:  # noqa: ANN401
         """Write a release down; return the earlier ones of the same table."""
         frame = io.to_polars(original)
-        about = release.manifest["sensitive"]
+        about = release.manifest.get("sensitive") or release.manifest.get("class")
         columns = [*release.quasi, *([about["name"]] if about else [])]
         before = self.earlier(frame, columns)
         entry = Entry(
