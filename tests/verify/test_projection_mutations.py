@@ -307,6 +307,7 @@ def test_every_violation_is_found(made, tmp_path, name):
     verdict = verify(made.write(tmp_path / "out"), made.original)
     assert not verdict.ok
     assert answers(verdict)[check] is False, verdict.violations
+    assert not any(cell in str(verdict) for cell in ("judge", "zoster", "plague", "person 1", "nurse"))
 
 
 @pytest.mark.parametrize("plant", [same_order, reversed_order])
@@ -352,15 +353,6 @@ def test_metadata_of_a_parquet_file(made, tmp_path):
     folder = made.write(tmp_path / "out")
     made.frames[0].to_pandas().to_parquet(folder / "projection-1.parquet")
     assert answers(verify(folder))["files"] is False
-
-
-def test_messages_hold_no_cell(made, tmp_path):
-    """Values of the planted rows must not reach the report; names of columns may."""
-    for number, (plant, _) in enumerate(VIOLATIONS.values()):
-        mutant = made.copy()
-        plant(mutant)
-        told = str(verify(mutant.write(tmp_path / str(number)), mutant.original))
-        assert not any(secret in told for secret in ("judge", "zoster", "plague", "person 1", "nurse"))
 
 
 def test_projections_of_a_release_that_lies_are_never_returned(monkeypatch):
