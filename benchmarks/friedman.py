@@ -7,7 +7,6 @@ hierarchies/adult_tds, otherwise the trees of `incrowd.datasets` stand in for th
 
 import argparse
 import os
-import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,10 +93,8 @@ def c45_baseline(train, test):
     """Error of Weka's J48 with the paper's confidence factor, or of a pruned tree of scikit-learn without Weka."""
     if find_spec("weka"):
         columns = [*NAMES, CLASS]
-        with j48.weka(), tempfile.TemporaryDirectory() as folder:
-            header = j48.arff_header(train.select(columns), test.select(columns))
-            judge = j48.Judge(Path(folder), header, test.select(columns), ["-C", "0.27", "-M", "2"])
-            return 1 - judge.accuracy(train.select(columns))[0] / 100, "C4.5 (J48)"
+        judge = j48.Judge(test.select(columns), ["-C", "0.27", "-M", "2"])
+        return 1 - judge.accuracy(train.select(columns))[0] / 100, "C4.5 (J48)"
     coder = OrdinalEncoder().fit(pl.concat([train, test]).select(NAMES).to_numpy())
     plain = DecisionTreeClassifier(ccp_alpha=1e-4, random_state=0)
     plain.fit(coder.transform(train.select(NAMES).to_numpy()), train[CLASS])

@@ -44,19 +44,19 @@ def test_a_release_sees_only_the_training_rows_of_its_fold(monkeypatch):
 
     monkeypatch.setattr(ic.Mondrian, "publish", spying_publish)
     monkeypatch.setattr(evaluation, "judge_release", spying_judge)
-    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=4, **QUICK)
-    assert len(published) == len(tested) == 4
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=3, **QUICK)
+    assert len(published) == len(tested) == 3
     assert all(not train & test and len(train | test) == 200 for train, test in zip(published, tested, strict=True))
     assert set.union(*tested) == set(range(200))
     assert sum(map(len, tested)) == 200
-    assert found.scores.filter(pl.col("data") == "release").height == 8
+    assert found.scores.filter(pl.col("data") == "release").height == 6
 
 
 def test_means_and_retention_are_of_folds_and_samples():
-    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv="2x3", classifiers="tree,naive_bayes", samples=3)
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv="2x2", classifiers="tree,naive_bayes", samples=2)
     scores, row = found.scores, found.frame.row(0, named=True)
     mine = scores.filter((pl.col("data") == "release") & (pl.col("classifier") == "tree"))
-    assert (mine.height, row["fits"]) == (18, 18)
+    assert (mine.height, row["fits"]) == (8, 8)
     assert row["accuracy"] == pytest.approx(mine["accuracy"].mean())
     original = scores.filter((pl.col("data") == "original") & (pl.col("classifier") == "tree"))["accuracy"].mean()
     majority = scores.filter(pl.col("data") == "majority")["accuracy"].mean()
@@ -105,7 +105,7 @@ def test_soft_training_is_the_limit_of_many_samples():
         pooled = Examples(features, labels, len(classes), np.full(len(labels), 1 / n))
         return np.abs(classifier("naive_bayes").predict(pooled, drawn[0].test, 0) - limit).max()
 
-    assert error(400) < 0.01 < error(1)
+    assert error(200) < 0.015 < error(1)
 
 
 def test_cells_are_asked_about_by_containment():
@@ -241,8 +241,13 @@ def run(store=None, progress=None, **options):
     )
 
 
-def test_a_comparison_has_a_row_for_everything_and_says_what_is_infeasible():
-    frame = run().frame
+@pytest.fixture(scope="module")
+def compared():
+    return run()
+
+
+def test_a_comparison_has_a_row_for_everything_and_says_what_is_infeasible(compared):
+    frame = compared.frame
     assert frame.height == 12
     done = frame.filter(pl.col("status") == "ok")
     assert set(done["k"]) == {5, 20}
@@ -255,8 +260,9 @@ def test_a_comparison_has_a_row_for_everything_and_says_what_is_infeasible():
     assert refused["accuracy"].null_count() == 4
 
 
-def test_a_comparison_agrees_with_single_evaluations():
-    row = run(methods="nsvdist", k=20, l=1.1).frame.row(0, named=True)
+def test_a_comparison_agrees_with_single_evaluations(compared):
+    chosen = (pl.col("method") == "nsvdist") & (pl.col("k") == 20) & (pl.col("l") == 1.1)
+    row = compared.frame.row(by_predicate=chosen, named=True)
     alone = ic.evaluate("nsvdist", people(120), SCHEMA, k=20, l=1.1, cv=2, samples=1, classifiers="naive_bayes")
     expected = alone.frame.row(0, named=True)
     assert {name: row[name] for name in expected if name != "seconds"} == {
@@ -264,7 +270,7 @@ def test_a_comparison_agrees_with_single_evaluations():
     }
 
 
-def test_a_comparison_goes_on_where_it_stopped(tmp_path, monkeypatch):
+def test_a_comparison_goes_on_where_it_stopped(compared, tmp_path, monkeypatch):
     store = tmp_path / "store.jsonl"
 
     def stop(_stage, done, _total):
@@ -279,10 +285,10 @@ def test_a_comparison_goes_on_where_it_stopped(tmp_path, monkeypatch):
     whole = run(store)
     assert len(judged) == 26 - 9
     timed = ["seconds", "publishing"]
-    assert whole.frame.drop(timed).equals(run().frame.drop(timed))
+    assert whole.frame.drop(timed).equals(compared.frame.drop(timed))
     judged.clear()
-    run(store, k=[5, 20, 300, 7])
-    assert len(judged) == 8
+    run(store, k=[5, 20, 300, 301])
+    assert {cell["k"] for cell in judged} == {301}
     assert "high" not in store.read_text()  # a value of the table
 
 
@@ -306,8 +312,8 @@ def test_a_comparison_refuses_what_there_is_not():
             ic.compare(people(), SCHEMA, **({"cv": 2} | options))
 
 
-def test_a_comparison_shows_itself(tmp_path):
-    found = run()
+def test_a_comparison_shows_itself(compared, tmp_path):
+    found = compared
     assert "infeasible" in str(found)
     assert "2-fold" in str(found)
     assert json.loads(json.dumps(found.to_dict()))["rows"][0]["method"] == "mondrian"

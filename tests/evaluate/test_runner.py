@@ -95,6 +95,7 @@ def test_workers_are_other_processes_niced_and_share_the_processors(tmp_path):
     assert len(finished(tmp_path)) == 4
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_takes_only_its_own_cell_along(tmp_path):
     results = run_cells(deadly, CELLS, store=tmp_path, jobs=2)
     assert [r.get("n") for r in results] == [0, 1, None, 3]

@@ -15,6 +15,7 @@ bring: see ``libsvm`` in `incrowd.evaluate.classifiers`.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,19 +39,27 @@ _NO_JAVA = (
 )
 
 
-def predict(name: str, train: Examples, test: Features) -> Floats:
-    """Train a classifier and return probabilities, [test rows x classes]."""
+def predict(name: str, train: Examples, test: Features, options: Sequence[str] | None = None) -> Floats:
+    """Train a classifier and return probabilities, [test rows x classes].
+
+    Parameters
+    ----------
+    options
+        Weka's, instead of the paper's.
+    """
     start()
     learn, ask = instances(train, test)
-    return distributions(build(name, learn), ask)
+    return distributions(build(name, learn, options), ask)
 
 
-def build(name: str, data: Any) -> Any:  # noqa: ANN401
+def build(name: str, data: Any, own: Sequence[str] | None = None) -> Any:  # noqa: ANN401
     """Return a classifier trained with Weka's instances."""
     from jpype import JArray, JClass, JString  # noqa: PLC0415
 
     home, options = _CLASSES[name]
-    if name == "smo":
+    if own is not None:
+        options = list(own)
+    elif name == "smo":
         kernel = f"weka.classifiers.functions.supportVector.RBFKernel -G {1 / max(1, data.numAttributes() - 1)}"
         options = [*options, kernel]
     made = JClass(home)()

@@ -1,0 +1,84 @@
+"""The commands evaluate and compare, as a person types them."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from test_publish_errors import run
+
+import incrowd as ic
+
+
+@pytest.fixture
+def office(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ages = [20 + i * 7 % 40 for i in range(120)]
+    frame = pl.DataFrame(
+        {"zip": [f"0{a % 5}" for a in ages], "age": ages, "ill": ["no" if a < 40 else "yes" for a in ages]}
+    )
+    frame.write_csv("data.csv")
+    frame[:40].write_csv("test.csv")
+    schema = ic.Schema(quasi={"zip": ic.prefixes(), "age": ic.Intervals()}, sensitive="ill")
+    schema.to_toml("data.toml")
+    ic.publish(frame, schema, method="mondrian", k=5).save("release")
+
+
+@pytest.mark.usefixtures("office")
+def test_evaluate_a_release(monkeypatch, capsys):
+    given = ("evaluate", "release", "--test", "test.csv", "--classifiers", "tree", "--samples", "2")
+    code, out, err = run(monkeypatch, capsys, *given, "--original", "data.csv", "--plot", "a.svg")
+    assert (code, err) == (0, "")
+    assert "retention" in out
+    assert "<svg" in Path("a.svg").read_text()
+    code, out, _ = run(monkeypatch, capsys, *given, "--json")
+    found = json.loads(out)
+    assert (code, found["method"], found["rows"]["test"]) == (0, "mondrian", 40)
+    assert found["classifiers"][0]["retention"] is None
+
+
+@pytest.mark.usefixtures("office")
+def test_evaluate_a_method(monkeypatch, capsys):
+    given = ("evaluate", "data.csv", "-s", "data.toml", "-m", "mondrian", "-k", "5", "--cv", "2", "--samples", "1")
+    code, out, _ = run(monkeypatch, capsys, *given, "--classifiers", "tree,naive_bayes", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert [row["classifier"] for row in found["classifiers"]] == ["tree", "naive_bayes"]
+    assert found["classifiers"][0]["original"] == 1
+
+
+@pytest.mark.usefixtures("office")
+def test_compare_and_go_on(monkeypatch, capsys):
+    given = ("compare", "data.csv", "-s", "data.toml", "-m", "mondrian,tds", "--cv", "2", "--samples", "1")
+    given = (*given, "--classifiers", "tree", "--store", "store.jsonl")
+    code, out, _ = run(monkeypatch, capsys, *given, "-k", "5,500", "--plot", "a.png")
+    assert code == 0
+    assert out.count("infeasible") == 2
+    assert Path("a.png").stat().st_size > 1000
+    lines = Path("store.jsonl").read_text()
+    code, out, _ = run(monkeypatch, capsys, *given, "-k", "5,500", "--json")
+    assert Path("store.jsonl").read_text() == lines
+    assert {(row["method"], row["k"]) for row in json.loads(out)["rows"]} == {
+        ("mondrian", 5), ("mondrian", 500), ("tds", 5), ("tds", 500),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("evaluate", "release"), "is a release folder: it takes --test"),
+        (("evaluate", "data.csv", "-k", "5"), "needs a schema"),
+        (("evaluate", "nowhere", "-k", "5"), "neither a table nor a release folder"),
+        (("evaluate", "data.csv", "-s", "data.toml"), "give -k"),
+        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--original", "data.csv"), "for release folders"),
+        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--classifiers", "trees"), "no classifier 'trees'"),
+        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--plot", "data.toml"), "exists already"),
+        (("compare", "data.csv", "-s", "data.toml", "-k", "five"), "-k is 'five'"),
+    ],
+)
+@pytest.mark.usefixtures("office")
+def test_mistakes_have_a_next_step(monkeypatch, capsys, given, said):
+    code, _, err = run(monkeypatch, capsys, *given)
+    assert code == 2
+    assert said in err
+    assert "Hint:" in err
