@@ -8,6 +8,7 @@ frequent class, when expectations are learned from instead of samples, and when 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import mean, median
 
 import polars as pl
 
@@ -136,7 +137,7 @@ def _retention(means: pl.DataFrame, learner: str) -> Section:
 
 def _titled(found: dict[str, float]) -> dict[str, float | None]:
     known = [value for value in found.values() if value is not None]
-    titled: dict[str, float | None] = {"average": sum(known) / len(known) if known else None}
+    titled: dict[str, float | None] = {"average": mean(known), "median": median(known)} if known else {}
     return titled | {DATASETS[name].title: value for name, value in found.items()}
 
 
@@ -253,7 +254,7 @@ def draw(joined: pl.DataFrame, learner: str) -> plots.Figure:
         axes.invert_yaxis()
         axes.set_xlabel("accuracy (percent)")
         axes.set_title("l = 1" if level == 1 else "l > 1")
-    drawn.axes[0].legend(frameon=False, fontsize="small")
+    drawn.legend(*drawn.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
     return drawn
 
 
