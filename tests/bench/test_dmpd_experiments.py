@@ -115,6 +115,28 @@ def test_what_is_published_keeps_k_in_the_training_half(small):
     assert Levels.of(train, "class", quasi).partial([[0]]) > 0
 
 
+def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
+    cell = dmpd.cells_of("german", "dmpd", ["naive_bayes"], Options(quick=True), top=3)[0] | {"levels": [1]}
+    heights, known = [], dmpd.discretized
+
+    def spy(rows, *rest):
+        heights.append(rows.height)
+        return known(rows, *rest)
+
+    monkeypatch.setattr(dmpd, "discretized", spy)
+    for where in ({}, {"cuts": "whole"}):
+        assert dmpd.run(cell | where)["accuracy"]["1"] > 0.4
+    assert heights[0] in (heights[1] // 2, heights[1] // 2 + 1)
+    assert heights[1] == small.height - 5
+    done = [
+        (each, {"accuracy": {"1": 0.5, "10": 0.6}}) for each in dmpd.cells_of("german", "dmpd", ["tree"], Options())
+    ]
+    done += [(each | {"cuts": "whole"}, {"accuracy": {"1": 0.9, "10": 0.8}}) for each, _ in done]
+    report = dmpd_table1.report(done, Options())
+    assert report.verdicts[0].found == "0 of 2 (0%)"
+    assert report.verdicts[1].found == "2 of 2 (100%)"
+
+
 @pytest.mark.parametrize("method", ["tds", "tdr"])
 def test_rivals_learn_from_their_releases(small, method):
     cells = dmpd.cells_of("german", method, ["tree", "naive_bayes"], Options(quick=True), top=3)
@@ -127,7 +149,7 @@ def test_rivals_learn_from_their_releases(small, method):
 def test_table_1_from_rows_to_report(small, tmp_path):
     options = Options(quick=True, datasets=("german",))
     found = run_experiment(dmpd_table1.EXPERIMENTS[0], options, store=tmp_path / "store")
-    frame = found.sections[-1].frame
+    frame = found.sections[-2].frame
     assert frame.height == 2 * 6
     assert frame["halves"].unique().to_list() == [2]
     assert (frame["ours"] - frame["paper"] - frame["difference"]).abs().max() < 1e-9

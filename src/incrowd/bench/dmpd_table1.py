@@ -1,6 +1,7 @@
 """Table 1 of Matatov, Rokach and Maimon 2010: accuracy of DMPD against k, on nine of its ten tables.
 
-`quick` takes one repetition, and a search of 10 generations of 20 partitions.
+Tables whose figures depend on where numbers are cut are computed a second time with cuts made on the whole table.
+`quick` takes one repetition, a search of 10 generations of 20 partitions, and no second time.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 CLOSE = 1.5  # points below the paper's figure that still count as reaching it
 MOST = 0.8  # of the cells
 ADULT = 83.0  # what trees should reach on Adult at k = 50
+CUT_TWICE = ("german", "heart_statlog", "cmc", "pima")
 
 
 def cells(options: Options) -> list[Cell]:
@@ -33,15 +35,24 @@ def cells(options: Options) -> list[Cell]:
     for name in options.among(list(LEVELS)):
         made += dmpd.cells_of(name, "dmpd", INDUCERS, options, one=True)
         made += dmpd.cells_of(name, "original", INDUCERS, options)
+        if name in CUT_TWICE and not options.quick:
+            made += [cell | {"cuts": "whole"} for cell in dmpd.cells_of(name, "dmpd", INDUCERS, options, one=True)]
     return sorted(made, key=lambda cell: (cell["repetition"], cell["half"]))
 
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Put ours beside the paper's."""
-    frame = figures(done)
-    sections = [_wide(frame, inducer) for inducer in INDUCERS]
-    sections.append(Section("All figures", frame, shown=False))
-    verdicts = [_close(frame), *_adult(frame), _tradeoff(frame)]
+    frame = figures([each for each in done if "cuts" not in each[0]])
+    whole = figures([each for each in done if "cuts" in each[0]])
+    sections = [_wide(frame, inducer, INDUCERS[inducer]) for inducer in INDUCERS]
+    verdicts = [_close(frame, ""), *_adult(frame), _tradeoff(frame)]
+    if whole.height:
+        titles = {inducer: f"{title}, numbers cut on the whole table" for inducer, title in INDUCERS.items()}
+        sections += [_wide(whole, inducer, title) for inducer, title in titles.items()]
+        keys = ["dataset", "inducer", "k"]
+        mixed = pl.concat([frame.join(whole, on=keys, how="anti"), whole])
+        verdicts.insert(1, _close(mixed, ", with those tables' numbers cut on the whole table"))
+    sections += [Section("All figures", frame, shown=False), Section("Cut on the whole table", whole, shown=False)]
     return Report(sections, verdicts, _notes(frame, options), lambda: draw(frame))
 
 
@@ -83,7 +94,7 @@ def _summary(found: dict[tuple[int, int], float], free: dict[tuple[int, int], fl
     return {"ours": float(np.mean(values)), "deviation": deviation, "halves": len(values), "below k = 1": worse}
 
 
-def _wide(frame: pl.DataFrame, inducer: str) -> Section:
+def _wide(frame: pl.DataFrame, inducer: str, title: str) -> Section:
     rows = []
     for (name,), part in frame.filter(pl.col("inducer") == inducer).group_by("dataset", maintain_order=True):
         found = {row["k"]: f"{row['ours']:.2f} ({row['difference']:+.2f})" for row in part.to_dicts()}
@@ -92,13 +103,13 @@ def _wide(frame: pl.DataFrame, inducer: str) -> Section:
             row[f"level {place}"] = f"k = {level}: {found[level]}" if level in found else None
         rows.append(row)
     text = "Accuracy in percent; in brackets ours minus the paper's."
-    return Section(INDUCERS[inducer], pl.DataFrame(rows, infer_schema_length=None), text)
+    return Section(title, pl.DataFrame(rows, infer_schema_length=None), text)
 
 
-def _close(frame: pl.DataFrame) -> Verdict:
+def _close(frame: pl.DataFrame, how: str) -> Verdict:
     ours = frame.filter(pl.col("k") > 0)
     near = ours.filter(pl.col("difference") >= -CLOSE).height
-    claim = f"within {CLOSE:g} points of the paper's accuracy, or better, in {MOST:.0%} of the cells"
+    claim = f"within {CLOSE:g} points of the paper's accuracy, or better, in {MOST:.0%} of the cells{how}"
     share = f" ({near / ours.height:.0%})" if ours.height else ""
     return Verdict(claim, f"{near} of {ours.height}{share}", near >= MOST * ours.height if ours.height else None)
 
@@ -141,10 +152,15 @@ def _notes(frame: pl.DataFrame, options: Options) -> list[str]:
         "Trees are C4.5 without pruning in DMPD's parts, and with it on original tables; naive Bayes cuts numbers into "
         "intervals, except on original tables. The paper used Weka's defaults for all."
     )
+    cuts = (
+        "Numbers are cut into intervals on the training half. The paper seems to have cut them on the whole table "
+        '("at the initial phase", section 5.10), whose test rows then have a say: where it matters both are shown.'
+    )
     return [
         f"5 x 2 cross-validation, at least {least} of 10 halves; {search}; top 9 columns are quasi-identifiers.",
         "Complete rows only; Nursery without its class of two rows: with it no two parts can keep k (Definition 8).",
         trees,
+        cuts,
         "The paper's own Tables 1 and 3 give different figures for trees on Adult at the two highest levels.",
         "Portfolio, the tenth table, is a bank's own.",
     ]
