@@ -81,6 +81,14 @@ def test_a_class_without_an_example_has_no_probability(name):
     assert (found[:, [0, 2, 4]] == 0).all()
 
 
+def test_naive_bayes_takes_a_missing_number_as_a_value_of_its_own():
+    ages = [20, 25, 30, 60, 65, None, None, None]
+    train = pl.DataFrame({"age": ages, "risk": ["low"] * 3 + ["high"] * 5})
+    found = probabilities("naive_bayes", train, pl.DataFrame({"age": [22, 62, None]}), "risk")
+    assert found.argmax(axis=1).tolist() == [1, 0, 0]
+    assert found[2, 0] > 5 / 8
+
+
 def test_rare_values_of_a_name_share_a_column():
     towns = [f"t{i:03}" for i in range(300)]
     frame = pl.DataFrame({"town": towns + towns[40:]})

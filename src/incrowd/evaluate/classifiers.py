@@ -136,9 +136,13 @@ def _naive_bayes(train: Examples, test: Features, seed: int) -> Floats:
     start = 0
     for block in train.features.blocks:
         part, start = slice(start, start + block.width), start + block.width
-        if not block.is_number:
-            names = MultinomialNB(alpha=1.0, fit_prior=False).fit(learn[:, part], labels, train.weights)
-            scores += ask[:, part] @ names.feature_log_prob_.T
+        if block.is_number and block.width == 1:
+            continue
+        taught, asked = learn[:, part], ask[:, part]
+        if block.is_number:  # whether it is missing, as a name of two values
+            taught, asked = (np.column_stack([1 - X[:, 1], X[:, 1]]) for X in (taught, asked))
+        names = MultinomialNB(alpha=1.0, fit_prior=False).fit(taught, labels, train.weights)
+        scores += asked @ names.feature_log_prob_.T
     return _spread(softmax(scores, axis=1), present, train.n_classes)
 
 

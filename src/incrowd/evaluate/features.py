@@ -60,8 +60,11 @@ class Features:
         return len(self.X)
 
     def is_number(self) -> npt.NDArray[np.bool_]:
-        """Tell which columns of the matrix are of numbers."""
-        return np.repeat([block.is_number for block in self.blocks], [block.width for block in self.blocks])
+        """Tell which columns of the matrix are numbers themselves, not whether one is missing."""
+        firsts = np.cumsum([0, *(block.width for block in self.blocks)])
+        found = np.zeros(firsts[-1], np.bool_)
+        found[[at for at, block in zip(firsts, self.blocks, strict=False) if block.is_number]] = True
+        return found
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from incrowd.evaluate.features import Floats, Labels
 
@@ -69,6 +68,8 @@ def interval(folds: Sequence[Sequence[float]], test_share: float) -> tuple[float
     test_share
         Number of test rows per training row.
     """
+    from scipy import stats  # noqa: PLC0415
+
     values = np.array([np.mean(fold) for fold in folds] if len(folds) > 1 else list(folds[0]), np.float64)
     if len(values) < 2:
         return None
