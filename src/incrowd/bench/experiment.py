@@ -12,7 +12,7 @@ the figures of its paper in ``published/``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +181,11 @@ def run_experiment(
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
     made = experiment.report(done, chosen)
     return Report(made.sections, made.verdicts, (*made.notes, *failures(done)), made.draw)
+
+
+def judged(verdicts: Sequence[Verdict], options: Options) -> list[Verdict]:
+    """Return verdicts as they are, or undecided after a quick run: one fold decides nothing."""
+    return [replace(verdict, holds=None) for verdict in verdicts] if options.quick else list(verdicts)
 
 
 def failures(done: Sequence[Done]) -> list[str]:

@@ -38,7 +38,7 @@ PAPER = (
 TABLES = tuple(NSVDIST)
 
 METHODS: dict[str, Callable[[int, float], Publisher]] = {
-    "nsvdist": lambda k, l: NSVDist(k=k, l=l),
+    "nsvdist": lambda k, l: NSVDist(k=k, l=l, mode="paper"),
     "pais": lambda k, l: PAIS(k=k, l=l),
     "seqa": lambda k, l: SeqA(k=k, l=l, start="single_mondrian"),
     "mondrian_single": lambda k, l: Mondrian(k=k, l=l, recoding="single"),

@@ -14,7 +14,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.bench import nsvdist
-from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict
+from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, PAPER_METHODS, TITLES
 from incrowd.datasets import DATASETS
 
@@ -63,7 +63,7 @@ def report(done: Sequence[Done], options: Options) -> Report:
         "Accuracies in percent, averages over folds and samples. The paper shows curves and prints no figures; "
         "values of k are ours, as many as the paper's."
     )
-    return Report(sections, verdicts, [note], lambda: draw(means, names, learners[0]))
+    return Report(sections, judged(verdicts, options), [note], lambda: draw(means, names, learners[0]))
 
 
 def curve(means: pl.DataFrame, name: str, learner: str, level: int) -> pl.DataFrame:

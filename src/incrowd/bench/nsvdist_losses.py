@@ -16,7 +16,7 @@ import polars as pl
 
 from incrowd import datasets, plots
 from incrowd.bench import nsvdist
-from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict
+from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, METHODS, TITLES
 from incrowd.bench.nsvdist_curves import MAIN
 from incrowd.bench.nsvdist_curves import ks as chosen_ks
@@ -109,7 +109,7 @@ def ring_report(done: Sequence[Done], options: Options) -> Report:
         claim = f"{title}: NSVDist teaches better than NHAA and Mondrian"
         verdicts.append(_wins(claim, wide, "k = l", smallest=False))
     note = "Abalone with k = l. NHAA publishes exact sensitive values, NSVDist distributions."
-    return Report(sections, verdicts, [note], lambda: _draw_rings(losses, released, learners))
+    return Report(sections, judged(verdicts, options), [note], lambda: _draw_rings(losses, released, learners))
 
 
 def _wins(claim: str, wide: pl.DataFrame, what: str, *, smallest: bool) -> Verdict:
@@ -151,7 +151,6 @@ def attack_cells(options: Options) -> list[Cell]:
 
 def attack_report(done: Sequence[Done], options: Options) -> Report:
     """Show figure 6, and judge that members are told no better than others."""
-    del options
     means = nsvdist.means(done).with_columns(
         pl.col("on").replace({"members": "people in the release", "test": "others"})
     )
@@ -179,7 +178,7 @@ def attack_report(done: Sequence[Done], options: Options) -> Report:
         "A classifier tells what is common in the population. What it tells of people in the release no better than of "
         "others, the release did not give away about them."
     )
-    return Report(sections, verdicts, [note], lambda: _draw_attack(means, learners))
+    return Report(sections, judged(verdicts, options), [note], lambda: _draw_attack(means, learners))
 
 
 def _draw_attack(means: pl.DataFrame, learners: Sequence[str]) -> plots.Figure:

@@ -19,7 +19,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.bench import nsvdist, nsvdist_curves
-from incrowd.bench.experiment import Done, Experiment, Options, Report, Section, Verdict
+from incrowd.bench.experiment import Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, PAPER_CLASSIFIERS, PAPER_METHODS, TITLES, K
 from incrowd.bench.registry import published
 from incrowd.datasets import DATASETS
@@ -57,7 +57,7 @@ def report(done: Sequence[Done], options: Options) -> Report:
         "The paper's p-values follow from its average ranks as one-sided and uncorrected ones; the corrected ones are "
         "at least eight times as large."
     )
-    verdicts = [*_verdicts_over_k(over_k), *verdicts_over_tables, *paper_verdicts()]
+    verdicts = [*judged([*_verdicts_over_k(over_k), *verdicts_over_tables], options), *paper_verdicts()]
     draw = None if drawn is None else (lambda: _draw(drawn))
     return Report(sections, verdicts, [note], draw)
 
@@ -72,7 +72,7 @@ def by_tables(
     return sections, _verdicts_over_tables(frame), first
 
 
-def judged(scores: pl.DataFrame) -> Judged | None:
+def tested(scores: pl.DataFrame) -> Judged | None:
     """Test the columns of a frame of accuracies, a row per case."""
     full = scores.drop_nulls()
     if full.height < _FEWEST:
@@ -101,7 +101,7 @@ def _over_ks(means: pl.DataFrame, learners: Sequence[str]) -> pl.DataFrame:
             for level in LEVELS:
                 curve = nsvdist_curves.curve(means, name, learner, level)
                 wanted = [LABELS[method] for method in RANKED]
-                found = judged(curve.select(wanted)) if set(wanted) <= set(curve.columns) else None
+                found = tested(curve.select(wanted)) if set(wanted) <= set(curve.columns) else None
                 if found is None:
                     continue
                 theirs = paper_tests(name, learner, level) if learner in PAPER_CLASSIFIERS else None
@@ -115,8 +115,8 @@ def _over_tables(means: pl.DataFrame, learners: Sequence[str], k: int) -> tuple[
     table, rows, first = nsvdist.table4(), [], None
     for learner in learners:
         for level in LEVELS:
-            found = judged(_cases(at_k, learner, level, "accuracy"))
-            theirs = judged(_cases(table, learner, level, "paper")) if learner in PAPER_CLASSIFIERS else None
+            found = tested(_cases(at_k, learner, level, "accuracy"))
+            theirs = tested(_cases(table, learner, level, "paper")) if learner in PAPER_CLASSIFIERS else None
             if found is None:
                 continue
             first = first or found

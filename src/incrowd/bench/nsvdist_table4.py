@@ -14,7 +14,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.bench import nsvdist
-from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict
+from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, OUR_METHODS, PAPER_METHODS, TITLES
 from incrowd.bench.nsvdist_ranks import by_tables
 from incrowd.datasets import DATASETS
@@ -54,9 +54,8 @@ def report(done: Sequence[Done], options: Options) -> Report:
     sections += ranked
     sections.append(Section("All figures", joined.drop("method").rename({"label": "method"}), shown=False))
     verdicts = [verdict for learner in learners if learner in TITLES for verdict in _verdicts(joined, learner)]
-    return Report(
-        sections, [*verdicts, *_exceptions(joined), *rank_verdicts], _notes(options), lambda: draw(joined, learners[0])
-    )
+    found = judged([*verdicts, *_exceptions(joined), *rank_verdicts], options)
+    return Report(sections, found, _notes(options), lambda: draw(joined, learners[0]))
 
 
 def side_by_side(plain: pl.DataFrame) -> pl.DataFrame:
