@@ -6,7 +6,7 @@ import pytest
 from incrowd.attacks import worlds
 from incrowd.attacks.statements import state
 from incrowd.kernels.jit import interpreted
-from incrowd.kernels.worlds import walk
+from incrowd.kernels.worlds import _gain, _weight, walk
 
 
 def setting(seed):
@@ -17,16 +17,17 @@ def setting(seed):
     facts = [state(people, np.bincount(truth[people[: 2 + j]], minlength=n_values)) for j, people in enumerate(sets)]
     flat = worlds.flatten(facts, rng.normal(0, 1, (3, n_values)), n)
     world = truth.astype(np.int32)[::-1].copy()
-    logs = np.log(rng.dirichlet(np.ones(n_values), n))
+    prior = np.log(rng.dirichlet(np.ones(n_values), n))
     factorials = np.cumsum(np.log(np.maximum(1, np.arange(n + 2))))
-    return flat, world, logs, factorials, rng.random((40, 4 * n)), np.linspace(0.1, 4, 40)
+    return flat, world, prior, factorials, rng.random((40, 4 * n)), np.linspace(0.1, 4, 40)
 
 
 def walked(seed):
-    flat, world, logs, factorials, numbers, stiffness = setting(seed)
-    sure, maybe = worlds._count(flat, world, logs.shape[1])
-    tally = np.zeros(logs.shape)
-    walk(world, sure, maybe, flat, logs, factorials, stiffness, numbers, tally, 10)
+    flat, world, prior, factorials, numbers, stiffness = setting(seed)
+    sure, maybe = worlds._count(flat, world, prior.shape[1])
+    tally = np.zeros(prior.shape)
+    logs = np.log(np.maximum(1, np.arange(len(factorials))))
+    walk(world, sure, maybe, flat, prior, logs, factorials, stiffness, numbers, tally, 10)
     return flat, world, sure, maybe, tally
 
 
@@ -42,3 +43,21 @@ def test_compiled_and_plain_walks_are_the_same_and_keep_count(seed, monkeypatch)
         plain = walked(seed)
     assert (plain[1] == world).all()
     assert (plain[4] == tally).all()
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_one_more_person_changes_the_weight_by_the_gain(certain):
+    logs = np.log(np.maximum(1, np.arange(20)))
+    factorials = np.cumsum(logs)
+    for sure in range(4):
+        for maybe in range(4):
+            for count in range(6):
+                more = (sure + 1, maybe) if certain else (sure, maybe + 1)
+                change = _weight(*more, count, -0.7, factorials, 3.0) - _weight(
+                    sure, maybe, count, -0.7, factorials, 3.0
+                )
+                assert _gain(certain, sure, maybe, count, -0.7, logs, 3.0) == pytest.approx(change), (
+                    sure,
+                    maybe,
+                    count,
+                )

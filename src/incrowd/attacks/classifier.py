@@ -24,6 +24,7 @@ from incrowd.release.soft import sample
 
 _SAMPLES = 5
 _LEAF = 10
+_NAMES = {"naive_bayes": "naive Bayes", "tree": "a decision tree"}
 _Z = 2.2414  # 95 % for two intervals together
 
 
@@ -44,7 +45,7 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
     best, gaps = None, []
     for name, classifier in classifiers.items():
         classifier.fit(X, y)
-        inside = _score(f"value predicted by {name.replace('_', ' ')}", classifier, *members)
+        inside = _score(f"value predicted by {_NAMES[name]}", classifier, *members)
         outside = None if others is None else _score("the same about people not in the table", classifier, *others)
         numbers[f"{name}_members"] = inside.precision
         if outside is not None:

@@ -82,7 +82,7 @@ class Finding:
     attack
         Its name.
     knows
-        What the adversary knows, in plain words.
+        What the adversary knows, in plain words; empty when nothing was tried.
     verdict
         ``withstood``, ``above the promise`` or ``not applicable``.
     why
@@ -127,7 +127,7 @@ class Finding:
 
 def not_applicable(attack: str, why: str) -> Finding:
     """Return a finding of an attack that this release gives no hold."""
-    return Finding(attack, "nothing was tried", "not applicable", why)
+    return Finding(attack, "", "not applicable", why)
 
 
 def wilson(right: float, tried: int) -> tuple[float, float]:

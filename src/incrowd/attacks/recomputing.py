@@ -34,7 +34,7 @@ def method_of(scene: Scene) -> NSVDist | None:
         return None
     if scene.n_suppressed or scene.n_people > _MOST_PEOPLE:
         return None
-    return NSVDist(k=given["k"], l=given["l"], loss=given["loss"])
+    return NSVDist(k=given["k"], l=given["l"], loss=given["loss"], mode="paper")
 
 
 class Sightings:

@@ -41,7 +41,7 @@ from incrowd.privacy import exact
 Progress = Callable[[str, int, int], None]
 
 _SURE = 0.9
-_NOT_TAKEN = 0.3  # how much rarer people below the cap are among those in a box who are not counted
+_NOT_TAKEN = 0.4  # how much rarer people below the cap are among those in a box who are not counted
 _BUDGET = 6 * 10**8  # of steps in worlds: some fifteen seconds
 _ROUNDING = 1e-9
 

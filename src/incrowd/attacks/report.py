@@ -81,7 +81,8 @@ class AttackReport:
         promised = "; ".join(_in_words(g) for g in self.guarantees) or "nothing"
         lines = [self.headline, f"Promised: {promised}."]
         for finding in self.findings:
-            lines += ["", f"{finding.attack}: {finding.verdict}", f"  the adversary knows {finding.knows}"]
+            lines += ["", f"{finding.attack}: {finding.verdict}"]
+            lines += [f"  the adversary knows {finding.knows}"] if finding.knows else []
             lines.append(f"  {finding.why}")
             lines += [
                 f"  {label} {s}" for label, s in (("result:", finding.success), ("without:", finding.baseline)) if s

@@ -59,6 +59,7 @@ def sample(
     n_people, n_values = prior.shape
     with np.errstate(divide="ignore"):
         log_prior = np.where(prior > 0, np.log(prior), -1e6)
+    logs = np.log(np.maximum(1, np.arange(n_people + 3, dtype=np.float64)))
     log_factorial = np.asarray(gammaln(np.arange(1, n_people + 3, dtype=np.float64)))
     tally = np.zeros((n_people, n_values))
     half = n_sweeps // 2
@@ -75,7 +76,7 @@ def sample(
                 numbers = rng.random((n, 4 * n_people))
                 stiff = stiffness[at : at + n]
                 walk(
-                    world, sure, maybe, facts, log_prior, log_factorial, stiff, numbers, tally, max(0, half - at)
+                    world, sure, maybe, facts, log_prior, logs, log_factorial, stiff, numbers, tally, max(0, half - at)
                 )  # fmt: skip
                 progress(chain * n_sweeps + at + n, n_chains * n_sweeps)
             last.append(world)

@@ -59,9 +59,26 @@ def _weight(sure: int, maybe: int, count: int, tilt: float, log_factorial: Float
     return ways + tilt * spare
 
 
+@inlined
+def _gain(certain: bool, sure: int, maybe: int, count: int, tilt: float, logs: Floats, stiffness: float) -> float:
+    """Return by how much one more person with a value changes the weight of that value in a statement."""
+    wanted = count - sure
+    if certain:
+        if wanted <= 0:
+            return -stiffness
+        if wanted > maybe:
+            return stiffness
+        return float(logs[wanted] - logs[maybe - wanted + 1]) + tilt
+    if wanted < 0:
+        return tilt
+    if wanted > maybe:
+        return stiffness
+    return float(logs[maybe + 1] - logs[maybe + 1 - wanted]) + tilt
+
+
 @kernel
 def walk(
-    world: Int32, sure: Int32, maybe: Int32, facts: Statements, log_prior: Floats, log_factorial: Floats,
+    world: Int32, sure: Int32, maybe: Int32, facts: Statements, log_prior: Floats, logs: Floats, log_factorial: Floats,
     stiffness: Floats, numbers: Floats, tally: Floats, begin: int,
 ) -> None:  # fmt: skip
     """Walk through worlds: each sweep draws every person's value anew, then proposes exchanges between two people.
@@ -70,8 +87,8 @@ def walk(
     ----------
     world
         Value of each person; changed in place, with the counts `sure` and `maybe`, [statements x values].
-    log_factorial
-        Of 0, 1, ... people.
+    logs, log_factorial
+        Of 0, 1, ... people; the logarithm of 0 is never asked for.
     stiffness
         Per sweep.
     numbers
@@ -91,18 +108,13 @@ def walk(
                 energy[v] = log_prior[i, v]
             for at in range(start[i], start[i + 1]):
                 j = said[at]
-                if certain[at]:
+                counted = certain[at] != 0
+                if counted:
                     sure[j, old] -= 1
-                    for v in range(n_values):
-                        energy[v] += _weight(
-                            sure[j, v] + 1, maybe[j, v], counts[j, v], tilt[j, v], log_factorial, stiff
-                        ) - _weight(sure[j, v], maybe[j, v], counts[j, v], tilt[j, v], log_factorial, stiff)
                 else:
                     maybe[j, old] -= 1
-                    for v in range(n_values):
-                        energy[v] += _weight(
-                            sure[j, v], maybe[j, v] + 1, counts[j, v], tilt[j, v], log_factorial, stiff
-                        ) - _weight(sure[j, v], maybe[j, v], counts[j, v], tilt[j, v], log_factorial, stiff)
+                for v in range(n_values):
+                    energy[v] += _gain(counted, sure[j, v], maybe[j, v], counts[j, v], tilt[j, v], logs, stiff)
             new = _draw(energy, numbers[sweep, i])
             world[i] = new
             for at in range(start[i], start[i + 1]):
