@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import incrowd as ic
 from incrowd import datasets
 from incrowd.bench import Options, experiment, experiments, nsvdist, nsvdist_curves, nsvdist_table4, run_experiment
-from incrowd.bench.nsvdist_ranks import tested
+from incrowd.bench.nsvdist_ranks import rank_tests
 from incrowd.cli.app import app
 
 
@@ -83,8 +83,8 @@ def test_loss_falls_with_nsvdist(small):
 
 def test_rank_tests_need_three_cases():
     scores = pl.DataFrame({label: [float(i), i + 1.0] for i, label in enumerate(["NSVDist", "PAIS", "majority"])})
-    assert tested(scores) is None
-    tests = tested(pl.concat([scores, scores]))
+    assert rank_tests(scores) is None
+    tests = rank_tests(pl.concat([scores, scores]))
     assert tests[0].averages == {"NSVDist": 3, "PAIS": 2, "majority": 1}
 
 

@@ -7,7 +7,7 @@ is a table at k = 50.
 
 The paper's p-values can be computed from its average ranks: they are one-sided, and not corrected for the number of
 comparisons. Beside them stand the corrected ones of Bonferroni and Dunn, by which fewer differences are certain.
-`quick` as in the figures; with fewer than three values of k or tables nothing is tested.
+`quick` as in the figures; with fewer than three values of k or tables nothing is rank_tests.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def by_tables(
     return sections, _verdicts_over_tables(frame), first
 
 
-def tested(scores: pl.DataFrame) -> Judged | None:
+def rank_tests(scores: pl.DataFrame) -> Judged | None:
     """Test the columns of a frame of accuracies, a row per case."""
     full = scores.drop_nulls()
     if full.height < _FEWEST:
@@ -101,7 +101,7 @@ def _over_ks(means: pl.DataFrame, learners: Sequence[str]) -> pl.DataFrame:
             for level in LEVELS:
                 curve = nsvdist_curves.curve(means, name, learner, level)
                 wanted = [LABELS[method] for method in RANKED]
-                found = tested(curve.select(wanted)) if set(wanted) <= set(curve.columns) else None
+                found = rank_tests(curve.select(wanted)) if set(wanted) <= set(curve.columns) else None
                 if found is None:
                     continue
                 theirs = paper_tests(name, learner, level) if learner in PAPER_CLASSIFIERS else None
@@ -115,8 +115,8 @@ def _over_tables(means: pl.DataFrame, learners: Sequence[str], k: int) -> tuple[
     table, rows, first = nsvdist.table4(), [], None
     for learner in learners:
         for level in LEVELS:
-            found = tested(_cases(at_k, learner, level, "accuracy"))
-            theirs = tested(_cases(table, learner, level, "paper")) if learner in PAPER_CLASSIFIERS else None
+            found = rank_tests(_cases(at_k, learner, level, "accuracy"))
+            theirs = rank_tests(_cases(table, learner, level, "paper")) if learner in PAPER_CLASSIFIERS else None
             if found is None:
                 continue
             first = first or found
