@@ -65,8 +65,8 @@ def all_fourteen():
     frame = complete_adult()
     names = [name for name in frame.columns if name != "income"]
     table = Table.encode(frame, ic.Schema(quasi={name: ic.balanced(5) for name in names}, sensitive="income"))
-    method = ic.NSVDist(k=50)
-    searched(ic.NSVDist(k=2), table)
+    method = ic.NSVDist(k=50, mode="paper")
+    searched(ic.NSVDist(k=2, mode="paper"), table)
     seconds = min(searched(method, table)[0] for _ in range(2))
     literal = literal_seconds(table, 50)
     print(f"Adult, {table.n_rows} rows, 14 quasi-identifiers, k = 50: {seconds:.2f} s (limit 8)")
@@ -76,12 +76,12 @@ def all_fourteen():
 def eight():
     table = Table.encode(complete_adult(), adult_schema())
     for k, limit in ((5, 1), (50, 5), (200, 10)):
-        seconds = min(searched(ic.NSVDist(k=k), table)[0] for _ in range(2))
+        seconds = min(searched(ic.NSVDist(k=k, mode="paper"), table)[0] for _ in range(2))
         print(f"Adult, 8 quasi-identifiers, k = {k}: {seconds:.2f} s (limit {limit})")
-    seconds, choice = searched(ic.NSVDist(k=50), table)
+    seconds, choice = searched(ic.NSVDist(k=50, mode="paper"), table)
     print(f"  LM at k = 50: exact {lm(choice, table):.4f}", end="")
     for size in (2000, 5000, 10000):
-        seconds, choice = searched(ic.NSVDist(k=50, presplit=size), table)
+        seconds, choice = searched(ic.NSVDist(k=50, presplit=size, mode="paper"), table)
         print(f", presplit {size}: {lm(choice, table):.4f} in {seconds:.2f} s", end="")
     mondrian = ic.Mondrian(k=50)._choose(table, None, quiet)
     print(f", Mondrian: {lm(mondrian, table):.4f}")
@@ -98,7 +98,7 @@ def noisy(n):
 
 def growth():
     sizes = [10_000, 20_000, 50_000, 100_000]
-    times = [searched(ic.NSVDist(k=50), Table.encode(noisy(n), adult_schema()))[0] for n in sizes]
+    times = [searched(ic.NSVDist(k=50, mode="paper"), Table.encode(noisy(n), adult_schema()))[0] for n in sizes]
     power = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     shown = ", ".join(f"{n}: {t:.2f} s" for n, t in zip(sizes, times, strict=True))
     print(f"growth, k = 50, 8 quasi-identifiers, exact: {shown}; n^{power:.2f} (limit 1.6)")
@@ -109,12 +109,12 @@ def million():
 import incrowd as ic, time
 from benchmarks.nsvdist import noisy
 from incrowd.datasets import adult_schema
-ic.NSVDist(k=50, presplit=5000).publish(noisy(6000), adult_schema())
+ic.NSVDist(k=50, presplit=5000, mode="paper").publish(noisy(6000), adult_schema())
 frame = noisy(1_000_000)
 """
     statement = """
 start = time.perf_counter()
-release = ic.NSVDist(k=50, presplit=5000).publish(frame, adult_schema())
+release = ic.NSVDist(k=50, presplit=5000, mode="paper").publish(frame, adult_schema())
 print("seconds", time.perf_counter() - start, "lm", release.loss("lm"))
 """
     printed = []
@@ -139,7 +139,7 @@ def against_others():
     }
     for name, (hierarchies, limit) in schemas.items():
         table = Table.encode(frame, ic.Schema(quasi=hierarchies, sensitive="income", rest="drop"))
-        ours = lm(searched(ic.NSVDist(k=50), table)[1], table)
+        ours = lm(searched(ic.NSVDist(k=50, mode="paper"), table)[1], table)
         mondrian = lm(ic.Mondrian(k=50)._choose(table, None, quiet), table)
         print(f"LM at k = 50, {name}: NSVDist {ours:.4f} (limit {limit}), Mondrian {mondrian:.4f}")
 

@@ -68,7 +68,7 @@ def check(release, found, min_support, min_confidence):
 
 @pytest.mark.parametrize("l", [1, 2])
 def test_expected_supports_of_the_papers_table(l):
-    release = ic.NSVDist(k=2, l=l).publish(TABLE_1A, SCHEMA, seed=1)
+    release = ic.NSVDist(k=2, l=l, mode="paper").publish(TABLE_1A, SCHEMA, seed=1)
     assert release.distributions is not None
     found = rules_from_release(release, min_support=0.05, min_confidence=0.2)
     assert found.height > 0
@@ -86,7 +86,7 @@ def test_expected_supports_of_random_releases(drawn):
 
 
 def test_many_samples_have_these_supports():
-    release = ic.NSVDist(k=2, l=2).publish(TABLE_1A, SCHEMA, seed=1)
+    release = ic.NSVDist(k=2, l=2, mode="paper").publish(TABLE_1A, SCHEMA, seed=1)
     found = rules_from_release(release, min_support=0.1, min_confidence=0.3)
     left, right, support = found.select("antecedents", "consequents", "support").row(0)
     wanted = [item.split("=", 1) for item in left + right]

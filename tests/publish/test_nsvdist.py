@@ -63,7 +63,7 @@ def test_members_equal_those_of_the_paper(drawn, k, l, loss, seed, leaf_size, ra
 def test_shared_searches_give_every_row_its_own_members(drawn, k, l, loss, seed):
     """Closures and counts of the release are those of each row's members, whether or not rows share a search."""
     table, cap, _, _, _ = prepared(drawn, k, l, seed)
-    release = ic.NSVDist(k=k, l=l, loss=loss).publish(drawn.frame, drawn.schema, seed=seed)
+    release = ic.NSVDist(k=k, l=l, loss=loss, mode="paper").publish(drawn.frame, drawn.schema, seed=seed)
     rank = np.random.default_rng(seed).permutation(table.n_rows)
     members = fast_members(table, rank, k, cap, loss)
     for i, row in enumerate(release.private.rows):
@@ -102,7 +102,7 @@ def test_table_1_of_the_paper():
         }
     )
     schema = ic.Schema(quasi={"age": ic.Intervals(), "zip": ic.prefixes()}, sensitive="disease")
-    release = ic.NSVDist(k=2, l=2).publish(people, schema, seed=0)
+    release = ic.NSVDist(k=2, l=2, mode="paper").publish(people, schema, seed=0)
     verdict = release.verify(people)
     assert verdict.ok
     assert (verdict.levels["k"], verdict.levels["l_frequency"]) == (2, 2)
@@ -114,17 +114,17 @@ def test_table_1_of_the_paper():
 @given(tables(min_rows=6, max_rows=40), st.integers(1, 4), st.sampled_from([1, 1.3]), st.integers(0, 9))
 def test_parts_keep_the_promise(drawn, k, l, seed):
     prepared(drawn, k, l, seed)
-    release = ic.NSVDist(k=k, l=l, presplit=2 * k).publish(drawn.frame, drawn.schema, seed=seed)
+    release = ic.NSVDist(k=k, l=l, presplit=2 * k, mode="paper").publish(drawn.frame, drawn.schema, seed=seed)
     assert release.verify(drawn.frame).ok
 
 
 def test_threads_do_not_matter(monkeypatch):
     frame = pl.DataFrame({"a": [i * 37 % 101 for i in range(300)], "s": ["x", "y", "z"] * 100})
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
-    first = ic.NSVDist(k=5, l=2).publish(frame, schema, seed=3).frame
+    first = ic.NSVDist(k=5, l=2, mode="paper").publish(frame, schema, seed=3).frame
     monkeypatch.setattr(nsvdist, "_JOBS_PER_SLICE", 7)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
-    assert ic.NSVDist(k=5, l=2).publish(frame, schema, seed=3).frame.equals(first)
+    assert ic.NSVDist(k=5, l=2, mode="paper").publish(frame, schema, seed=3).frame.equals(first)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,11 @@ def test_feasible_or_the_closest_setting_is(k, l, feasible):
     frame = pl.DataFrame({"a": list(range(10)), "s": ["x"] * 6 + ["y"] * 3 + ["z"]})
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
     if feasible:
-        assert ic.NSVDist(k=k, l=l).publish(frame, schema).verify(frame).ok
+        assert ic.NSVDist(k=k, l=l, mode="paper").publish(frame, schema).verify(frame).ok
         return
     with pytest.raises(ic.InfeasibleError) as refused:
-        ic.NSVDist(k=k, l=l).publish(frame, schema)
-    assert ic.NSVDist(**{"k": k, **refused.value.best}).publish(frame, schema).verify(frame).ok
+        ic.NSVDist(k=k, l=l, mode="paper").publish(frame, schema)
+    assert ic.NSVDist(**{"k": k, "mode": "paper", **refused.value.best}).publish(frame, schema).verify(frame).ok
 
 
 def test_progress_and_stopping():

@@ -37,7 +37,7 @@ datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
 >>> import incrowd as ic, polars as pl
 >>> people = pl.DataFrame({"age": [30, 21, 21, 55, 47], "ill": ["Measles", "Flu", "Angina", "Flu", "Diabetes"]})
 >>> schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill")
->>> release = ic.NSVDist(k=2, l=2).publish(people, schema, seed=1)
+>>> release = ic.NSVDist(k=2, l=2, mode="paper").publish(people, schema, seed=1)
 >>> sorted(release.frame["age"])
 ['21', '21', '21-30', '47-55', '47-55']
 """
@@ -102,7 +102,7 @@ class NSVDist(CellPublisher):
 
     k: int
     l: float = 1
-    mode: Mode = "paper"
+    mode: Mode = "hardened"
     loss: Loss = "lm"
     presplit: int | None = None
 
