@@ -7,7 +7,7 @@ is a table at k = 50.
 
 The paper's p-values can be computed from its average ranks: they are one-sided, and not corrected for the number of
 comparisons. Beside them stand the corrected ones of Bonferroni and Dunn, by which fewer differences are certain.
-`quick` as in the figures; with fewer than three values of k or tables nothing is rank_tests.
+`quick` as in the figures; with fewer than three values of k or tables nothing is tested.
 """
 
 from __future__ import annotations
