@@ -71,7 +71,7 @@ def figures(scores: Scores, number: int) -> pl.DataFrame:
         for top in TOPS:
             for j, level in enumerate(LEVELS[name]):
                 row: dict[str, Any] = {"inducer": inducer, "top": top, "k": level}
-                both = [scores.get((method, inducer, top, level), {}) for method in ("dmpd", rival)]
+                both = _in_common(*(scores.get((method, inducer, top, level), {}) for method in ("dmpd", rival)))
                 if not all(both):
                     continue
                 for method, found in zip(("dmpd", rival), both, strict=True):
@@ -79,9 +79,16 @@ def figures(scores: Scores, number: int) -> pl.DataFrame:
                     row[f"{method} paper"] = paper["mean"][f"{method}_top{top}"][4 * i + j]
                     row[f"{method} mark"] = bool(paper["mark"][f"{method}_top{top}"][4 * i + j])
                 row["p"] = _p(*both)
-                row["halves"] = min(map(len, both))
+                row["halves"] = len(both[0])
                 rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _in_common(
+    one: dict[tuple[int, int], float], other: dict[tuple[int, int], float]
+) -> list[dict[tuple[int, int], float]]:
+    """Return the accuracies of the halves that both methods have."""
+    return [{key: found[key] for key in sorted(one.keys() & other.keys())} for found in (one, other)]
 
 
 def _p(one: dict[tuple[int, int], float], other: dict[tuple[int, int], float]) -> float | None:
