@@ -38,6 +38,11 @@ def test_best_ranks_are_as_many_as_the_text_counts():
     assert sum(is_best(paper_ranks(*case)) for case in CASES) == 54
 
 
+def test_significant_cases_are_as_many_as_the_text_counts():
+    printed = [figure for level in FIGURES["table6"].values() for row in level.values() for figure in row]
+    assert sum(figure <= 0.05 for figure in printed) == 31
+
+
 def test_table4_has_the_exceptions_that_the_text_counts():
     """Only in 4 of 64 cases PAIS was better than NSVDist, and nothing else ever was."""
     table = table4().drop_nulls("level")

@@ -164,13 +164,13 @@ def paper_verdicts() -> list[Verdict]:
     """Judge what the paper says about its own ranks, from its ranks."""
     cases = [(name, learner, level) for name in nsvdist.TABLES for learner in PAPER_CLASSIFIERS for level in LEVELS]
     tests = [paper_tests(*case) for case in cases]
-    certain = [test for test in tests if _hardest(test[2]).p_one_sided < ALPHA]
+    certain = [test for test in tests if round(_hardest(test[2]).p_one_sided, 2) <= ALPHA]  # as Table 6 prints them
     corrected = [test for test in tests if all(other.differs and other.difference > 0 for other in test[2].others)]
     best = sum(is_best(test[0]) for test in tests)
-    counted = f"p < {ALPHA} in {len(certain)}, corrected p in {len(corrected)}"
+    counted = f"p at most {ALPHA} in {len(certain)}, corrected below it in {len(corrected)}"
     found = f"from the paper's own ranks: best in {best} of {len(tests)}, {counted}"
     claim = "NSVDist has the best average rank in 54 of 64 cases, significantly so in 31"
-    return [Verdict(claim, found, best == 54)]
+    return [Verdict(claim, found, (best, len(certain)) == (54, 31))]
 
 
 def _verdicts_over_k(frame: pl.DataFrame) -> list[Verdict]:
