@@ -49,9 +49,9 @@ def report(done: Sequence[Done], options: Options) -> Report:
     if whole.height:
         titles = {inducer: f"{title}, numbers cut on the whole table" for inducer, title in INDUCERS.items()}
         sections += [_wide(whole, inducer, title) for inducer, title in titles.items()]
-        keys = ["dataset", "inducer", "k"]
+        keys, tables = ["dataset", "inducer", "k"], ", ".join(DATASETS[name].title for name in CUT_TWICE)
         mixed = pl.concat([frame.join(whole, on=keys, how="anti"), whole])
-        verdicts.insert(1, _close(mixed, ", with those tables' numbers cut on the whole table"))
+        verdicts.insert(1, _close(mixed, f", where {tables} are cut on the whole table"))
     sections += [Section("All figures", frame, shown=False), Section("Cut on the whole table", whole, shown=False)]
     return Report(sections, verdicts, _notes(frame, options), lambda: draw(frame))
 
@@ -142,6 +142,10 @@ def draw(frame: pl.DataFrame) -> Figure:
         part = part.with_columns(pl.col("dataset").replace(titles))
         plots.lines(axes, part, "k", "difference", "dataset", labels=("k", "points"), title=title, log_x=True)
         axes.axhline(-CLOSE, color="#999999", linewidth=0.8)
+        legend = axes.get_legend()
+        if legend is not None:
+            legend.remove()
+    drawn.axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     return drawn
 
 
