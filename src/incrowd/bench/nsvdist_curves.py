@@ -125,7 +125,7 @@ def draw(means: pl.DataFrame, names: Sequence[str], learner: str) -> plots.Figur
         points = frame.unpivot(index="k", variable_name="method", value_name="accuracy")
         heading = f"{DATASETS[name].title}, l {'= 1' if level == 1 else '> 1'}"
         plots.lines(axes, points, "k", "accuracy", "method", title=heading, log_x=True)
-    return drawn
+    return nsvdist.one_legend(drawn)
 
 
 EXPERIMENTS = (

@@ -253,8 +253,7 @@ def draw(joined: pl.DataFrame, learner: str) -> plots.Figure:
         axes.invert_yaxis()
         axes.set_xlabel("accuracy (percent)")
         axes.set_title("l = 1" if level == 1 else "l > 1")
-    drawn.legend(*drawn.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
-    return drawn
+    return nsvdist.one_legend(drawn)
 
 
 EXPERIMENTS = (
