@@ -63,19 +63,20 @@ def line(found):
     for attack in HEADS:
         f = by_name.get(attack)
         if f is None or f["verdict"] == "not applicable":
-            cells.append(f"{'-':>24}")
+            cells.append(f"{'-':>29}")
             continue
         mark = "ABOVE" if f["verdict"] == "above the promise" else "ok"
         numbers, success = f["numbers"], f["success"]
         told = {
             "linking": lambda n=numbers: f"{n['people_per_row_min']}/{n['rows_per_person_min']}",
             "matching": lambda n=numbers: f"{n['people_per_row_min']}/{n['concealment_level']} {n['people_below_k']}<k",
-            "reconstruction": lambda n=numbers, s=success: (
+            "reconstruction": lambda n=numbers, s=success, b=f["baseline"]: (
                 f"{n['certain_beyond_rows']} sure {n['claimed_share']:.1%}@{s['precision'] or 0:.1%}"
+                f" ({b['recall']:.1%})"
             ),
             "classifier": lambda n=numbers: f"{n['tree_members']:.1%} vs {n['tree_non_members']:.1%}",
         }[attack]()
-        cells.append(f"{told + ' ' + mark:>24}")
+        cells.append(f"{told + ' ' + mark:>29}")
     return f"{head} {found['loss']:6.3f}" + "".join(cells) + f" {found['seconds']:7.1f} s"
 
 
@@ -96,9 +97,9 @@ def main(arguments):
             found = json.loads(text)
             kept[found["method"], found["rows"], found["sensitive"], found["k"], found["l"]] = found
     print("linking: people per row / rows per person at least; matching: the same after dropping impossible pairs;")
-    print("reconstruction: values certain though no row shows them, claims above 0.9 and how many are right")
+    print("reconstruction: values certain though no row shows them, claims above 0.9, how many are right, (baseline)")
     print(
-        f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}" + "".join(f"{h:>24}" for h in HEADS)
+        f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}" + "".join(f"{h:>29}" for h in HEADS)
     )
     for n in options.rows or [3000, 30162]:
         for sensitive in options.sensitive or DIVERSITY:

@@ -12,9 +12,9 @@ Distributions that are mixed from shares of blocks are no equations about people
 cannot tell more than the blocks' counts; so step 3 is done with those, if the private part tells the blocks: more than
 any adversary has, and a bound for all of them.
 
-A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes on the same beliefs, each person by all
-others): what the release tells about anybody like this person, in the table or not. With `known` the adversary knows
-the values of some people beforehand, and is scored on the others.
+A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes or a forest on the same beliefs, each
+person by others): what the release tells about anybody like this person, in the table or not. With `known` the
+adversary knows the values of some people beforehand, and is scored on the others.
 
 Compared with the promise: with l > 1 it is broken when a value is certain, or when claims are right more often than 1/l
 and reach more people than the pattern alone (95 % intervals apart). With l = 1 nothing is promised about values; it
@@ -62,7 +62,8 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
     possible = propagate([*statements, everybody], possible)
     facts = of_blocks(scene) if tells_blocks(scene) else statements
     believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
-    return _judge(scene, facts, possible, believed, pattern, told, n_entries)
+    usual = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
+    return _judge(scene, facts, possible, believed, usual, told, n_entries)
 
 
 def _believe(
@@ -132,12 +133,28 @@ def _shown(scene: Scene) -> Floats:
     return np.asarray(most[scene.point_of])
 
 
+def _best_pattern(
+    truth: npt.NDArray[np.int32], asked: npt.NDArray[np.bool_], patterns: list[Floats], bar: float
+) -> tuple[Floats, npt.NDArray[np.bool_], Score]:
+    """Return the pattern with the most right claims, if they hold what they say, with its claims and its score."""
+    found: list[tuple[bool, float, int, Floats, npt.NDArray[np.bool_], Score]] = []
+    for pattern in patterns:
+        claimed, right = asked & (pattern.max(axis=1) > bar), pattern.argmax(axis=1) == truth
+        score = Score(
+            "the same by the pattern of the population alone",
+            int((claimed & right).sum()), int(claimed.sum()), int(asked.sum()),
+        )  # fmt: skip
+        holds = score.precision is None or score.precision >= bar
+        found.append((holds, score.right, len(found), pattern, claimed, score))
+    return max(found, key=lambda item: item[:3])[3:]
+
+
 def _judge(
     scene: Scene,
     statements: list[Statement],
     possible: Possible,
     believed: Floats,
-    pattern: Floats,
+    patterns: list[Floats],
     told: npt.NDArray[np.bool_],
     n_entries: int,
 ) -> Finding:
@@ -146,11 +163,8 @@ def _judge(
     n = int(asked.sum())
     bar = max(_SURE, scene.limit if scene.limit < 1 else 0.0)
     claimed, right = asked & (believed.max(axis=1) > bar), believed.argmax(axis=1) == truth
-    usual, usual_right = asked & (pattern.max(axis=1) > bar), pattern.argmax(axis=1) == truth
     success = Score(f"value believed with more than {bar:.0%}", int((claimed & right).sum()), int(claimed.sum()), n)
-    baseline = Score(
-        "the same by the pattern of the population alone", int((usual & usual_right).sum()), int(usual.sum()), n
-    )
+    pattern, usual, baseline = _best_pattern(truth, asked, patterns, bar)
     certain = asked & (possible.sum(axis=1) == 1)
     beyond = certain & (_shown(scene) < 1 - _ROUNDING)
     gained = wilson(success.right, n)[0] > wilson(baseline.right, n)[1]
