@@ -18,6 +18,8 @@ MODULES: tuple[str, ...] = (
     "nsvdist_losses",
     "dmpd_table1",
     "dmpd_rivals",
+    "friedman_table6",
+    "friedman_curves",
 )
 """Files of this room that have a tuple ``EXPERIMENTS``."""
 
