@@ -111,7 +111,7 @@ def _close(frame: pl.DataFrame, how: str) -> Verdict:
     near = ours.filter(pl.col("difference") >= -CLOSE).height
     claim = f"within {CLOSE:g} points of the paper's accuracy, or better, in {MOST:.0%} of the cells{how}"
     share = f" ({near / ours.height:.0%})" if ours.height else ""
-    return Verdict(claim, f"{near} of {ours.height}{share}", near >= MOST * ours.height if ours.height else None)
+    return Verdict(claim, f"{near} of {ours.height}{share}", _if_whole(ours, holds=near >= MOST * ours.height))
 
 
 def _adult(frame: pl.DataFrame) -> list[Verdict]:
@@ -119,7 +119,11 @@ def _adult(frame: pl.DataFrame) -> list[Verdict]:
     if not found.height:
         return []
     accuracy = found["ours"].item()
-    return [Verdict(f"trees on Adult reach {ADULT:g} at k = 50", f"{accuracy:.2f}", accuracy >= ADULT)]
+    return [
+        Verdict(
+            f"trees on Adult reach {ADULT:g} at k = 50", f"{accuracy:.2f}", _if_whole(found, holds=accuracy >= ADULT)
+        )
+    ]
 
 
 def _tradeoff(frame: pl.DataFrame) -> Verdict:
@@ -130,7 +134,12 @@ def _tradeoff(frame: pl.DataFrame) -> Verdict:
             total += 1
             falls += part["ours"][-1] <= part["ours"][0]
     claim = "accuracy falls from k = 1 to the highest level for most tables and inducers"
-    return Verdict(claim, f"in {falls} of {total}", falls > total / 2 if total else None)
+    return Verdict(claim, f"in {falls} of {total}", _if_whole(frame, holds=falls > total / 2))
+
+
+def _if_whole(frame: pl.DataFrame, *, holds: bool) -> bool | None:
+    """Decide only when all halves are in."""
+    return holds if min(frame["halves"].to_list(), default=0) == 2 * REPETITIONS else None
 
 
 def draw(frame: pl.DataFrame) -> Figure:
