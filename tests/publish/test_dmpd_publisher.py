@@ -201,7 +201,7 @@ def test_a_suppressed_column_is_missing_in_predictions_too():
     assert release.classifier().predict(new).tolist() == ["+"] * 4
 
 
-@pytest.mark.parametrize("inducer", ["tree", "naive_bayes", GaussianNB()])
+@pytest.mark.parametrize("inducer", ["tree", "c45", "naive_bayes", GaussianNB()])
 def test_inducers(inducer):
     frame = people()
     release = ic.DMPD(k=10, inducer=inducer, **QUICK).publish(frame, SCHEMA, seed=1)
@@ -215,6 +215,57 @@ def test_a_copy_of_a_column_is_not_published_beside_it():
     assert Features.of(frame, schema).left_out == ["work"]
     with pytest.raises(ic.SchemaError, match="'work' tells the quasi-identifier 'job'"):
         ic.DMPD(k=2).publish(frame, ic.Schema(quasi=["job"], sensitive="risk", other=["work"], rest="drop"))
+
+
+def chosen(frame, schema, *parts):
+    """Is this partition left to choose; and what does the verifier say if somebody releases it all the same?"""
+    features = Features.of(frame, schema, k=2)
+    names = features.frame.columns
+    numbers = tuple(tuple(names.index(name) for name in part) for part in parts)
+    release = features.release(
+        numbers, method={"name": "by_hand", "parameters": {}}, privacy=Privacy.of(2), rng=np.random.default_rng(1),
+        seed=1, kind="polars",
+    )  # fmt: skip
+    return release.verify(frame)
+
+
+PAIRS = {
+    "whole numbers and floats": ([0, 1] * 40, [0.0, 1.0] * 40),
+    "two values by other names": (["m", "f", "f"] * 30, [1, 2, 2] * 30),
+    "one rises with the other": ([i * 7 % 81 for i in range(81)], [i * 7 % 81 * 0.3 + 5 for i in range(81)]),
+    "one falls as the other rises": ([i * 7 % 81 for i in range(81)], [-(i * 7 % 81) for i in range(81)]),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_copies_link_projections(name, monkeypatch):
+    one, other = PAIRS[name]
+    frame = pl.DataFrame({"job": [list("abc")[i // 5 % 3] for i in range(len(one))], "one": one, "other": other})
+    frame = frame.with_columns(risk=pl.when(pl.int_range(pl.len()) % 7 > 2).then(pl.lit("+")).otherwise(pl.lit("-")))
+    schema = ic.Schema(quasi=["job"], sensitive="risk", other=["one", "other"])
+    assert Features.of(frame, schema).left_out == ["other"]
+    with pytest.raises(ic.SchemaError, match="'other' tells the quasi-identifier 'one'"):
+        Features.of(frame, ic.Schema(quasi=["job", "one"], sensitive="risk", other=["other"]))
+    monkeypatch.setattr("incrowd.publish.feature_partition.without_copies", lambda able, _: list(able))
+    assert [v.split(":")[0] for v in chosen(frame, schema, ["one"], ["other"]).violations] == ["links"]
+
+
+def test_columns_that_are_alike_by_chance_are_no_copies():
+    rare = ["x"] * 79 + ["y"]  # one in eighty that both have the rare value in the same row
+    frame = pl.DataFrame({"one": rare, "other": [1] * 79 + [2], "job": list("ab") * 40, "risk": list("++--") * 20})
+    schema = ic.Schema(quasi=["job"], sensitive="risk", other=["one", "other"])
+    assert Features.of(frame, schema).left_out == []
+    assert chosen(frame, schema, ["one"], ["other"]).ok
+
+
+def test_of_two_texts_that_tell_everybody_apart_one_can_be_published():
+    """A copy that was left out is a feature like the other, and no identifier that came back."""
+    note = [f"note {i}" for i in range(80)]
+    frame = pl.DataFrame({"job": list("ab") * 40, "one": note, "other": note, "risk": list("++--") * 20})
+    schema = ic.Schema(quasi=["job"], sensitive="risk", other=["one", "other"])
+    assert chosen(frame, schema, ["one"], ["job"]).ok
+    hidden = ic.Schema(quasi=["job"], sensitive="risk", other=["one"], identifiers=["other"])
+    assert not chosen(frame, hidden, ["one"], ["job"]).ok
 
 
 def test_columns_that_break_k_alone_are_not_searched():
@@ -274,6 +325,13 @@ def test_patience_and_seconds():
         ({"seconds": -1}, "seconds is -1"),
         ({"inducer": "forest"}, "inducer is 'forest'"),
         ({"inducer": LinearSVC()}, "no predict_proba"),
+        ({"inducer": 5}, "no predict_proba"),
+        ({"suppress": "some"}, "suppress is 'some'"),
+        ({"crossover": "often"}, "crossover is 'often'"),
+        ({"seconds": "soon"}, "seconds is 'soon'"),
+        ({"quasi_sets": 5}, "quasi_sets is 5"),
+        ({"quasi_sets": [5]}, "quasi_sets is"),
+        ({"quasi_sets": [["job"], []]}, "quasi_sets is"),
     ],
 )
 def test_wrong_parameters_are_refused(wrong, words):

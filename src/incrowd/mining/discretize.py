@@ -1,7 +1,8 @@
 """Numeric quasi-identifiers as intervals in which the classes come apart, before features are partitioned (DMPD).
 
 The cuts are those of `incrowd.mdl`, the finest of them; each lies midway between two neighbouring values of the table.
-A column in which no cut is worth its description becomes one interval. A missing value stays missing.
+A column in which no cut is worth its description becomes one interval. A missing value stays missing. Cuts are
+published, and whoever knows one of the two values beside a cut knows the other.
 
 Reference: Fayyad, Irani: Multi-interval discretization of continuous-valued attributes for classification learning,
 IJCAI 1993; Matatov, Rokach, Maimon, Information Sciences 2010, section 4.

@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -134,10 +135,8 @@ class PartitionSearch(ABC, Generic[Score]):
         least = {"n_features": 0, "generations": 0, "population": 2, "seed": 0}
         for name, value in zip(least, (n_features, generations, population, seed), strict=True):
             require_whole(name, value, least[name])
-        for name, chance in (("crossover", crossover), ("mutation", mutation)):
-            if not 0 <= chance <= 1:
-                fact = f"{name} is {chance!r}"
-                raise ParameterError(fact, "use a probability from 0 to 1")
+        require_share("crossover", crossover)
+        require_share("mutation", mutation)
         self.n_features = n_features
         self.generations, self.population = generations, population
         self.crossover, self.mutation, self.seed = crossover, mutation, seed
@@ -314,3 +313,10 @@ def require_whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         fact = f"{name} is {value!r}"
         raise ParameterError(fact, f"use a whole number from {least}")
+
+
+def require_share(name: str, value: object) -> None:
+    """Refuse a parameter that is not a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        fact = f"{name} is {value!r}"
+        raise ParameterError(fact, "use a number from 0 to 1")

@@ -318,10 +318,10 @@ def inducer_of(inducer: Any, random_state: int | None) -> Any:  # noqa: ANN401
         return DecisionTreeClassifier(
             criterion="entropy", min_samples_leaf=5, min_impurity_decrease=0.0005, random_state=random_state
         )
-    inducer = clone(inducer)
     if not hasattr(inducer, "predict_proba"):
         fact = f"inducer is {type(inducer).__name__}, which has no predict_proba"
         raise ParameterError(fact, "use a classifier that gives probabilities, or calibrate it")
+    inducer = clone(inducer)
     if "random_state" in inducer.get_params() and inducer.get_params()["random_state"] is None:
         inducer.set_params(random_state=random_state)
     return inducer

@@ -22,7 +22,8 @@ Where the papers are silent, or we differ: (1) rank-weighted mating in place of 
 whose accuracy and logarithm of the level are each divided by its range among those that are judged: a level of 20 is as
 far from 10 as 2000 from 1000; (4) the archive is as large as the population if nothing else is said; (5) of equal
 fitness the one found first is better, and of equal distances the one found last is taken out; (6) `frontier` looks at
-everything that was ever evaluated, so that nothing is lost when the archive overflows; `archive` is SPEA2's.
+everything that was ever evaluated, so that nothing is lost when the archive overflows; `archive` is SPEA2's; (7) where
+Matatov et al. take everything out of the archive that is dominated, it is filled up as in the report.
 
 References
 ----------

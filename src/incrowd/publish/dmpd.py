@@ -48,7 +48,7 @@ import numpy as np
 
 from incrowd import io
 from incrowd.errors import ParameterError
-from incrowd.mining.feature_search import EMPTY, FeatureSearch, Partition, require_whole
+from incrowd.mining.feature_search import EMPTY, FeatureSearch, Partition, require_share, require_whole
 from incrowd.privacy import Privacy
 from incrowd.publish.publisher import Progress, Publisher
 from incrowd.release import ProjectionRelease
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from incrowd.publish.feature_partition import Features
 
 QuasiSets = Sequence[Sequence[str]]
-INDUCERS = ("tree", "naive_bayes")
+INDUCERS = ("tree", "c45", "naive_bayes")
 _MOST_SEED = 2**62
 
 
@@ -78,7 +78,7 @@ class DMPD(Publisher):
     folds
         Of the cross-validation that says how fit a partition is.
     inducer
-        ``"tree"``, ``"naive_bayes"``, or any scikit-learn classifier with `predict_proba`.
+        ``"tree"``, ``"c45"`` (the paper's), ``"naive_bayes"``, or any scikit-learn classifier with `predict_proba`.
     crossover, mutation
         Probabilities per pair of parents and per child.
     suppress
@@ -116,25 +116,20 @@ class DMPD(Publisher):
             self._inducer()
         elif self.inducer not in INDUCERS:
             fact = f"inducer is {self.inducer!r}"
-            raise ParameterError(
-                fact, f"use {' or '.join(map(repr, INDUCERS))}, or in Python a scikit-learn classifier"
-            )
+            names = ", ".join(map(repr, INDUCERS))
+            raise ParameterError(fact, f"use one of {names}, or in Python a scikit-learn classifier")
         require_whole("folds", self.folds, 2)
         FeatureSearch(
             1, lambda _: 1.0, generations=self.generations, population=self.population,
             crossover=self.crossover, mutation=self.mutation,
         )  # fmt: skip
-        if isinstance(self.suppress, bool) or not 0 <= self.suppress <= 1:
-            fact = f"suppress is {self.suppress!r}"
-            raise ParameterError(fact, "use a share from 0 to 1")
+        require_share("suppress", self.suppress)
         if self.patience is not None:
             require_whole("patience", self.patience, 1)
-        if self.seconds is not None and not self.seconds >= 0:
+        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds >= 0):
             fact = f"seconds is {self.seconds!r}"
             raise ParameterError(fact, "use a number from 0")
-        if self.quasi_sets is not None and (
-            isinstance(self.quasi_sets, str) or any(isinstance(known, str) for known in self.quasi_sets)
-        ):
+        if self.quasi_sets is not None and not _are_lists(self.quasi_sets):
             fact = f"quasi_sets is {self.quasi_sets!r}"
             raise ParameterError(fact, 'use a list of lists of columns: [["age", "sex"], ["zip"]]')
 
@@ -154,6 +149,10 @@ class DMPD(Publisher):
 
         Ctrl-C while it searches ends the search, and the best partition found until then is released; a second one
         ends the run. `ProjectionRelease.levels` says how many generations were done.
+
+        A seed decides how each projection is shuffled. One that can be guessed can be found from the public files: with
+        the right one the classes of two projections fall into the same order, and so do the people. Give none, or a
+        large random number that stays with the owner.
         """
         from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn, which takes a second
 
@@ -217,10 +216,20 @@ class DMPD(Publisher):
         """Return the classifier to use; ``None`` is the default tree."""
         if isinstance(self.inducer, str) and self.inducer == "tree":
             return None
-        from incrowd.mining.naive_bayes import NaiveBayes  # noqa: PLC0415 - loads scikit-learn
+        from incrowd.mining.c45 import C45  # noqa: PLC0415 - loads scikit-learn
+        from incrowd.mining.naive_bayes import NaiveBayes  # noqa: PLC0415
         from incrowd.mining.partition_classifier import inducer_of  # noqa: PLC0415
 
-        return NaiveBayes() if isinstance(self.inducer, str) else inducer_of(self.inducer, 0)
+        if not isinstance(self.inducer, str):
+            return inducer_of(self.inducer, 0)
+        return C45() if self.inducer == "c45" else NaiveBayes()
+
+
+def _are_lists(sets: object) -> bool:
+    """Tell whether these are lists of lists of columns, none of them empty."""
+    if isinstance(sets, str) or not isinstance(sets, Sequence):
+        return False
+    return all(known and isinstance(known, Sequence) and not isinstance(known, str) for known in sets)
 
 
 class _Stop:

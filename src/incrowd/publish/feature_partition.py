@@ -7,7 +7,7 @@ classes come apart (MDL) and shown as intervals; rare values may be suppressed; 
 A quasi-identifier that breaks k or l all by itself is left out from the start: more columns make groups smaller and
 shares larger, never the other way, so no partition with it is allowed. So is a column with one value only, and a copy:
 of columns that tell each other value for value the first is used, since two of them in different projections would
-link the rows.
+link the rows (see `incrowd.publish.copied_columns`).
 
 *Suppression* (Fig. 13 of the paper) is by value and column, before the search. Values of a quasi-identifier whose rows
 break k or l by themselves become missing; where the missing rows then do so, the next rarest values join them. If that
@@ -32,6 +32,7 @@ from incrowd.mining.feature_search import Partition
 from incrowd.mining.levels import Levels
 from incrowd.mining.wrapper_fitness import WrapperFitness
 from incrowd.privacy import Privacy, exact
+from incrowd.publish.copied_columns import tells, without_copies
 from incrowd.release import ProjectionRelease
 from incrowd.release.intervals import Cuts, in_intervals
 from incrowd.schema import Schema
@@ -39,8 +40,6 @@ from incrowd.table import code_classes, used_rows
 
 Int64 = npt.NDArray[np.int64]
 QuasiSets = Sequence[Sequence[str]]
-
-_SOME_ROWS, _MANY_ROWS = 10, 20  # from which two columns are hardly equal, or one to one, by chance
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Features:
                 shown.append(column)
                 columns.append(about)
         able = [i for i, about in enumerate(columns) if about["role"] == "other" or _holds(shown[i], classes, k=k, l=l)]
-        able = _without_copies(able, shown)
+        able = without_copies(able, shown)
         frame = pl.DataFrame([shown[i] for i in able])
         return cls(
             schema=schema,
@@ -330,28 +329,6 @@ def _require_features(frame: pl.DataFrame, schema: Schema) -> None:
     """Refuse quasi-identifiers in disguise."""
     for name in schema.other:
         for quasi in schema.quasi if name in frame.columns else ():
-            if _tells(frame[name], frame[quasi]):
+            if tells(frame[name], frame[quasi]):
                 fact = f"Column {name!r} tells the quasi-identifier {quasi!r} by other names, value for value"
                 raise SchemaError(fact, "make it a quasi-identifier too, or give it the role 'identifier'")
-
-
-def _without_copies(able: Sequence[int], shown: Sequence[pl.Series]) -> list[int]:
-    """Keep of columns that tell each other the first."""
-    kept: list[int] = []
-    alike: dict[int, list[int]] = {}  # only columns with as many values can
-    for i in able:
-        rivals = alike.setdefault(shown[i].n_unique(), [])
-        if not any(_tells(shown[i], shown[j]) for j in rivals):
-            rivals.append(i)
-            kept.append(i)
-    return kept
-
-
-def _tells(column: pl.Series, other: pl.Series) -> bool:
-    """Tell whether a column is another one, as it is or by other names; in few rows that is chance."""
-    n = other.n_unique()
-    if len(other) < _SOME_ROWS or n < 2 or column.n_unique() != n:
-        return False
-    if n == 2 or n > len(other) // 2 or len(other) < _MANY_ROWS:
-        return column.dtype == other.dtype and column.equals(other)
-    return pl.DataFrame([column.alias("a"), other.alias("b")]).n_unique() == n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from incrowd.verify.verdict import Findings
 
 _SOME_ROWS = 10
 _MANY_ROWS = 20
+_MANY_ORDERS = 10**13
 
 
 def check_original(
@@ -168,7 +170,8 @@ def _check_sideways(
     for part, frame in zip(claims.parts, frames, strict=True):
         for name in part:
             for secret in hidden:
-                told = secret in claims.dropped or behind[secret].dtype == pl.String
+                # features that were left out are no identifiers, and a quasi-identifier in disguise is looked for below
+                told = secret in claims.dropped or (secret not in claims.left_out and behind[secret].dtype == pl.String)
                 if told and is_comparable(frame[name].dtype) and repeats_shuffled(frame[name], behind[secret]):
                     known = "dropped" if secret in claims.dropped else "unpublished"
                     problems.append(f"column {name!r} repeats the {known} column {secret!r}")
@@ -185,7 +188,7 @@ def _check_sideways(
         for one, other in combinations(claims.parts, 2)
         for a in one
         for b in other
-        if n_values[a] == n_values[b] and (_is_copy(codes[a], codes[b]) or _is_same(behind[a], behind[b]))
+        if n_values[a] == n_values[b] and (_is_copy(codes[a], codes[b]) or _is_same_or_rises(behind[a], behind[b]))
     ]
     findings.judge("links", problems, "no two columns of different projections tell each other")
 
@@ -194,7 +197,11 @@ def _tells(column: pl.Series, quasi: pl.Series) -> bool:
     """Tell whether a column is another one, as it is or by other names."""
     if not is_comparable(column.dtype) or not is_comparable(quasi.dtype):
         return False
-    return _is_same(column, quasi) or _is_copy(column, quasi)
+    return _is_same_or_rises(column, quasi) or _is_copy(column, quasi)
+
+
+def _is_same_or_rises(column: pl.Series, other: pl.Series) -> bool:
+    return _is_same(column, other) or _rises_with(column, other)
 
 
 def _is_same(column: pl.Series, other: pl.Series) -> bool:
@@ -203,4 +210,20 @@ def _is_same(column: pl.Series, other: pl.Series) -> bool:
 
 def _is_copy(column: pl.Series, other: pl.Series) -> bool:
     n = other.n_unique()
-    return len(other) >= _MANY_ROWS and 3 <= n <= len(other) // 2 and one_to_one(column, other)
+    if len(other) < _MANY_ROWS or not 2 <= n <= len(other) // 2 or (n == 2 and _n_orders(other) < _MANY_ORDERS):
+        return False
+    return one_to_one(column, other)
+
+
+def _n_orders(column: pl.Series) -> int:
+    """Return in how many orders a column of two values can stand."""
+    return comb(len(column), int(column.value_counts(name="n_rows")["n_rows"][0]))
+
+
+def _rises_with(column: pl.Series, other: pl.Series) -> bool:
+    """Tell whether two numbers that differ from row to row stand in the same order of size, or in the opposite one."""
+    few = len(other) < _SOME_ROWS or other.n_unique() <= max(len(other) // 2, 1)
+    if few or not all(own.dtype.is_numeric() or own.dtype.is_temporal() for own in (column, other)):
+        return False
+    ranks = [own.rank("dense", descending=down) for own, down in ((column, False), (column, True), (other, False))]
+    return any(rank.eq_missing(ranks[2]).all() for rank in ranks[:2])

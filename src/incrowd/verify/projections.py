@@ -27,7 +27,8 @@ PAIR_BUDGET = 4_000_000
 
 _PRODUCTS = (
     "not promised: a joined row counts as often as the product of its counts in both projections, which is no number of"
-    " people; somebody who knows a person's class too may find fewer than k of them in a projection"
+    " people; somebody who knows a person's class too may find fewer than k of them in a projection, and somebody who"
+    " knows how columns of two projections depend on each other can rule joined rows out"
 )
 
 
