@@ -2,8 +2,9 @@
 
 ``nsvdist``: Last et al. 2014, Table 3 and section 5.2: a 5-ary tree over the alphabetically sorted values of the whole
 table for each quasi-identifier, except in Adult. The paper does not say how values are shared out among nodes. Here
-every five neighbours have a parent, every five parents have one, and so on: of the shapes that fit its words this one
-comes closest to its accuracies (Ecoli at k = 50 by J48: 61 percent as in the paper, and 43 with nodes of equal size).
+every five neighbours have a parent, every five parents have one, and so on. This shape was chosen among those that fit
+its words because it comes closest to its accuracies: with nodes of equal size (`incrowd.balanced`) classifiers learn
+almost nothing of Ecoli at k = 50, where the paper's did.
 Alphabetical means that 10 comes before 9; ``order="numeric"`` sorts numbers as such. The paper names the sequence
 names of Ecoli and Yeast among the quasi-identifiers, and so do we.
 For the names in Adult it takes the taxonomies of Mohammed et al.; those of the same group's papers are read from
