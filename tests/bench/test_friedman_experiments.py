@@ -3,13 +3,22 @@
 import polars as pl
 import pytest
 
-from incrowd.bench import Options, experiment, friedman, friedman_curves, friedman_table6, published, run_experiment
+from incrowd.bench import (
+    Options,
+    adult,
+    experiment,
+    friedman,
+    friedman_curves,
+    friedman_table6,
+    published,
+    run_experiment,
+)
 
 
 @pytest.fixture
 def sample(monkeypatch):
     """1500 rows of each part of Adult; k that fit them."""
-    whole = {name: friedman.part_of(name).sample(1500, seed=1) for name in ("adult", "adult_test")}
+    whole = {name: adult.part_of(name).sample(1500, seed=1) for name in ("adult", "adult_test")}
     monkeypatch.setattr(friedman, "part_of", whole.__getitem__)
     monkeypatch.setattr(friedman_curves, "QUICK_KS", (5, 50))
     monkeypatch.setattr(friedman_curves, "QUICK_LIMITS", (80, 99))
@@ -102,7 +111,7 @@ def test_published_figures_agree_with_the_text():
 @pytest.mark.slow
 def test_table6_of_the_paper_to_the_digit():
     """With the taxonomies of the data folder, trees are the paper's own."""
-    if friedman.trees() != "tds":
+    if adult.trees() != "tds":
         pytest.skip("INCROWD_DATA names no folder with hierarchies/adult_tds")
     found = run_experiment(experiment("friedman-table6"))
     assert found.sections[0].frame["difference"].to_list() == [0, 0, 0, 0]

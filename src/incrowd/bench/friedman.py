@@ -17,16 +17,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
-from incrowd import datasets
+from incrowd.bench.adult import CLASS, about_trees, part_of
 from incrowd.bench.experiment import Cell
 from incrowd.bench.registry import published
 from incrowd.datasets.schemas import adult_trees
-from incrowd.datasets.sources import folder
 from incrowd.hierarchy import Spec
 from incrowd.mining.c45 import C45
 from incrowd.mining.partition_classifier import PartitionClassifier
@@ -35,27 +33,16 @@ from incrowd.publish import TDS
 from incrowd.schema import Schema
 
 PAPER = "Friedman, Wolff, Schuster: Providing k-anonymity in data mining, 2008"
-CLASS = "income"
 NAMES = (
     "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "native-country",
 )  # fmt: skip
-_TREES = {
-    "tds": "Taxonomies are those of the folder INCROWD_DATA, in the style of the TDS paper, which the paper uses.",
-    "own": "Taxonomies are our own, as INCROWD_DATA names none: the paper's figures are for other trees.",
-}
-
-
-def trees() -> str:
-    """Return which taxonomies there are: ``"tds"``, those of the data folder, or ``"own"``."""
-    where = folder()
-    return "tds" if where is not None and (where / "hierarchies" / "adult_tds").is_dir() else "own"
 
 
 def about(done: Sequence[tuple[Cell, Cell]]) -> list[str]:
     """Return notes on what was measured."""
     sizes = {(result["rows"], result["asked"]) for _, result in done if "rows" in result}
     parts = [f"{rows} training and {asked} test rows, complete ones only." for rows, asked in sorted(sizes)]
-    return [*parts, *(_TREES[name] for name in sorted({cell["trees"] for cell, _ in done}))]
+    return [*parts, *about_trees(cell["trees"] for cell, _ in done)]
 
 
 def run(cell: Cell) -> dict[str, Any]:
@@ -63,12 +50,6 @@ def run(cell: Cell) -> dict[str, Any]:
     train, test = part_of("adult"), part_of("adult_test")
     names = [name for name in NAMES if name not in cell.get("without", ())]
     return {"rows": train.height, "asked": test.height, **_METHODS[cell["method"]](cell, names, train, test)}
-
-
-@lru_cache(maxsize=2)
-def part_of(name: str) -> pl.DataFrame:
-    """Return the complete rows of a part of Adult."""
-    return datasets.load(name).drop_nulls()
 
 
 def _tree(cell: Cell, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:

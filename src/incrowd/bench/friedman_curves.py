@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incrowd import plots
-from incrowd.bench import friedman
+from incrowd.bench import adult, friedman
 from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, beside, judged
 from incrowd.bench.registry import published
 from incrowd.mining.tree import diversity_for_confidence
@@ -31,7 +31,7 @@ _BASELINES = {"id3": "ID3", "c45": "C4.5"}
 def cells(options: Options) -> list[Cell]:
     """Return the baselines, and a cell per k and per limit of confidence."""
     options.among(["adult"])
-    shared = {"trees": friedman.trees()}
+    shared = {"trees": adult.trees()}
     ks, limits = (QUICK_KS, QUICK_LIMITS) if options.quick else (KS, LIMITS)
     made: list[Cell] = [shared | {"method": name} for name in _BASELINES]
     made += [shared | {"method": method, "k": k} for k in ks for method in ("tree", "tds")]
