@@ -1,5 +1,7 @@
 """Matatov, Rokach, Maimon 2010: the worked examples of sections 3, 4.2 and 5.10 (Figs 1-3, 7, 8 and 13)."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -195,6 +197,40 @@ def test_definition_8_end_to_end(tmp_path):
     assert whole.levels["k"] == 1
     too_much = of_partition(ADULT, schema, [G_1, G_2], 3).verify(ADULT)
     assert [v.split(":")[0] for v in too_much.violations] == ["k of joins"]  # partial 3 is not enough
+
+
+def test_both_levels_are_kept_and_somebody_is_found_by_quasi_identifiers_alone():
+    """What Lemma 2 does not say: town x has one class only, and with it one row of job a is left."""
+    frame = pl.DataFrame(
+        {
+            "job": ["a"] * 10 + ["b"] * 30,
+            "town": ["x"] + ["y"] * 19 + ["x"] * 9 + ["y"] * 11,
+            "hours": range(40),
+            "risk": ["+"] + ["-"] * 19 + ["+"] * 9 + ["-"] * 11,
+        }
+    )
+    schema = ic.Schema(quasi=["job", "town"], sensitive="risk", other=["hours"])
+    verdict = of_partition(frame, schema, [["job", "hours"], ["town"]], 10).verify(frame)
+    assert verdict.ok, verdict.violations
+    assert (verdict.levels["k_partial"], verdict.levels["k_set"]) == (10, 10)
+    assert verdict.levels["rows_fitting_min"] == 1
+    assert "as few as 1 rows" in str(verdict)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_that_fit_somebody_by_brute_force(seed):
+    """For every choice of one group per projection: rows of each group whose class all the others have."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({name: rng.integers(0, 3, 24).astype(str) for name in "abcd"})
+    frame = frame.with_columns(y=pl.Series([("u", "v", None)[i] for i in rng.integers(0, 3, 24)]))
+    schema = ic.Schema(quasi=list("abc"), sensitive="y", other=["d"])
+    release = of_partition(frame, schema, [["a"], ["b"], ["c", "d"]], 1)
+    groups = [p.partition_by(n) for p, n in zip(release.projections, "abc", strict=True)]
+    fits = []
+    for chosen in itertools.product(*groups):
+        common = set.intersection(*(set(group["y"]) for group in chosen))
+        fits += [sum(y in common for y in group["y"]) for group in chosen if common]
+    assert release.verify(frame).levels["rows_fitting_min"] == min(fits)
 
 
 def test_section_4_2_end_to_end(tmp_path):

@@ -12,6 +12,8 @@ O(parts x classes) per partition.
 
 What the set level does not say: it counts pairs of rows, as the paper does, and not people. Two joined rows may stand
 for one person in one of the parts, who is then known by that part and the class; only the partial level counts people.
+Nor does the partial level count those who know a person's quasi-identifiers in two parts: where a group of one part
+has few classes they rule out all others in the other part, and fewer than k rows may be left.
 
 Where the paper is silent: (1) a part without quasi-identifiers is one combination in each class, and one in all for
 the partial level; (2) the empty partition publishes nothing and has no limit: its levels are infinite, as is the set

@@ -9,8 +9,10 @@ column that they share, the class (set level). With l no class has a share above
 agree on their quasi-identifiers; somebody who weighs several projections against each other may believe more than each
 says, as the classifier does. What the set level does not say: a joined combination is counted as often as the
 product of its counts in the two projections, and these are not people. One person who is alone with a class in both
-projections is a pair of rows; only the partial level counts people, without the class. `verify` tells how many share
-quasi-identifiers *and* class in one projection.
+projections is a pair of rows; only the partial level counts people, without the class. Nor do both levels together
+say that k rows are left for somebody who knows a person's quasi-identifiers in two projections: a group of one may have
+a single class, and rule out nearly all rows of a group of the other. `verify` tells how few rows of a projection may be
+left (`rows_fitting_min`), and how few share quasi-identifiers *and* class (`rows_with_class_min`).
 
 Cost: (generations + 1) x population partitions at most, each a sum of arrays plus, for every set of columns not seen
 before, one classifier per fold. Use it when recipients train classifiers and need values as they

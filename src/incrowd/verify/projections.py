@@ -27,8 +27,8 @@ PAIR_BUDGET = 4_000_000
 
 _PRODUCTS = (
     "not promised: a joined row counts as often as the product of its counts in both projections, which is no number of"
-    " people; somebody who knows a person's class too may find fewer than k of them in a projection, and somebody who"
-    " knows how columns of two projections depend on each other can rule joined rows out"
+    " people; somebody whose quasi-identifiers in all projections are known may fit as few as {fitting} rows of one,"
+    " with the class {alone}, and fewer if columns of two projections are known to depend on each other"
 )
 
 
@@ -210,6 +210,7 @@ def _check_promises(findings: Findings, claims: ProjectionClaims, frames: Sequen
     """Count people in each projection, pairs of rows in each join, and shares of classes, for each quasi set."""
     smallest, alone, surest = claims.rows["released"], claims.rows["released"], Fraction(0)
     joined: int | None = None
+    fitting: int | None = None
     small, close, sure = [], [], []
     k = claims.k or 1
     l = max((Fraction(str(p.given["l"])) for p in claims.promises if p.kind == "l"), default=Fraction(1))
@@ -228,18 +229,21 @@ def _check_promises(findings: Findings, claims: ProjectionClaims, frames: Sequen
             sure += [f"projection {number} has groups in which a class has a share above 1/{float(l):g}"] * bool(n_sure)
             smallest, surest = min(smallest, int(groups["n"].min())), max(surest, *shares)  # type: ignore[arg-type]
             alone = min(alone, int(counts["n"].min()))  # type: ignore[arg-type]
+        if len(counted) > 1:
+            fitting = min(_least_fitting(counted), claims.rows["released"] if fitting is None else fitting)
         for (p, one), (r, other) in combinations(enumerate(counted, start=1), 2):
             least = _least_product(one, other)
             joined = least if joined is None else min(joined, least)
             close += [f"projections {p} and {r} joined show {least} rows, fewer than {k}"] if least < k else []
     findings.levels["k"] = smallest if joined is None else min(smallest, joined)
-    findings.levels |= {"k_partial": smallest, "k_set": joined, "rows_with_class_min": alone}
+    findings.levels |= {"k_partial": smallest, "k_set": joined}
+    findings.levels |= {"rows_fitting_min": fitting, "rows_with_class_min": alone}
     findings.levels["l_frequency"] = float(1 / surest) if surest else None
     of = "" if len(claims.quasi_sets) == 1 else f", for each of {len(claims.quasi_sets)} sets of quasi-identifiers"
     findings.judge("k", small, f"every group of a projection has at least {smallest} rows{of}")
     if joined is not None:
         findings.judge("k of joins", close, f"every join of two projections shows at least {joined} rows{of}")
-        findings.skip("people behind joins", _PRODUCTS)
+        findings.skip("people behind joins", _PRODUCTS.format(fitting=fitting, alone=alone))
     if any(p.kind == "l" for p in claims.promises):
         findings.judge("l (frequency)", sure, f"no class has a share above {float(surest):.4g}{of}")
 
@@ -260,3 +264,38 @@ def _least_product(one: pl.DataFrame, other: pl.DataFrame) -> int:
         a, b = (side.group_by("y").agg(pl.min("n")) for side in (a, b))
     pairs = a.join(b, on="y", nulls_equal=True)
     return int((pairs["n"] * pairs["n_right"]).min())  # type: ignore[arg-type]
+
+
+def _least_fitting(counted: Sequence[pl.DataFrame]) -> int:
+    """Return the fewest rows of a projection that fit somebody whose quasi-identifiers in all of them are known.
+
+    The person's class occurs in the groups of every projection; rows with other classes are ruled out. Groups are put
+    together as they may be, whether or not somebody is in all of them: nobody has fewer rows than this.
+    """
+    places: dict[object, int] = {}
+    for y in (value for counts in counted for value in counts["y"]):
+        places.setdefault(y, len(places))
+    tables = [_table(counts, places) for counts in counted]
+    seen = [np.unique(table > 0, axis=0) for table in tables]  # which classes groups have
+    least = []
+    for number, table in enumerate(tables):
+        possible = np.ones((1, len(places)), np.bool_)
+        for classes in (own for other, own in enumerate(seen) if other != number):
+            if len(possible) * len(classes) * len(places) > PAIR_BUDGET:
+                possible = np.eye(len(places), dtype=np.bool_)  # as if the class were known
+                break
+            possible = np.unique((possible[:, np.newaxis] & classes).reshape(-1, len(places)), axis=0)
+        for allowed in possible:
+            fits = table[:, allowed].sum(axis=1)
+            least.append(int(fits[fits > 0].min(initial=int(table.sum()))))
+    return min(least)
+
+
+def _table(counts: pl.DataFrame, places: dict[object, int]) -> Array:
+    """Return the counts of a projection, [groups x classes]."""
+    known = counts.columns[:-2]
+    groups = counts.group_by(known).agg("y", "n") if known else counts.select(pl.col("y", "n").implode())
+    table = np.zeros((groups.height, len(places)), np.int64)
+    for number, (classes, numbers) in enumerate(groups.select("y", "n").iter_rows()):
+        table[number, [places[y] for y in classes]] = numbers
+    return table
