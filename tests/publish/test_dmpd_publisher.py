@@ -258,6 +258,16 @@ def test_columns_that_are_alike_by_chance_are_no_copies():
     assert chosen(frame, schema, ["one"], ["other"]).ok
 
 
+def test_numbers_that_rise_together_and_were_cut_do_not_show_it():
+    """Thirty rows in two intervals each: they may be one to one by chance, whatever the numbers behind them are."""
+    days = [i * 7 % 31 for i in range(30)]
+    frame = pl.DataFrame({"days": days, "hours": [24 * day + 5 for day in days]})
+    frame = frame.with_columns(risk=pl.when(pl.col("days") > 14).then(pl.lit("+")).otherwise(pl.lit("-")))
+    schema = ic.Schema(quasi={"days": ic.Intervals(), "hours": ic.Intervals()}, sensitive="risk")
+    verdict = chosen(frame, schema, ["days"], ["hours"])
+    assert verdict.ok, verdict.violations
+
+
 def test_of_two_texts_that_tell_everybody_apart_one_can_be_published():
     """A copy that was left out is a feature like the other, and no identifier that came back."""
     note = [f"note {i}" for i in range(80)]
