@@ -5,26 +5,26 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from attacks import build
+from attacks import small_releases
 from incrowd.attacks.classifier import newcombe
 from incrowd.attacks.finding import Score, wilson
 
 
 def test_rows_as_they_are_give_members_away_and_one_group_does_not():
     rng = np.random.default_rng(0)
-    frame = build.people(rng, 1600, n_quasi=3, n_leaves=8, n_values=2)
+    frame = small_releases.people(rng, 1600, n_quasi=3, n_leaves=8, n_values=2)
     inside, outside = frame[:800], frame[800:]
-    bare = ic.attack(build.exact(inside), inside, attacks=["classifier"], non_members=outside)["classifier"]
+    bare = ic.attack(small_releases.exact(inside), inside, attacks=["classifier"], non_members=outside)["classifier"]
     assert bare.verdict == "above the promise"
     assert bare.numbers["tree_gap_low"] > 0
-    crowd = ic.Mondrian(k=800).publish(inside, build.schema(inside), seed=1)
+    crowd = ic.Mondrian(k=800).publish(inside, small_releases.schema(inside), seed=1)
     hidden = ic.attack(crowd, inside, attacks=["classifier"], non_members=outside)["classifier"]
     assert hidden.verdict == "withstood"
 
 
 def test_without_non_members_nothing_is_judged():
-    frame = build.people(np.random.default_rng(1), 60)
-    finding = ic.attack(build.exact(frame), frame, attacks=["classifier"])["classifier"]
+    frame = small_releases.people(np.random.default_rng(1), 60)
+    finding = ic.attack(small_releases.exact(frame), frame, attacks=["classifier"])["classifier"]
     assert finding.verdict == "not applicable"
     assert "non_members" in finding.why
     assert finding.success.people == 60
@@ -35,7 +35,7 @@ def test_a_pattern_of_the_population_is_no_breach():
     x = rng.integers(0, 20, 1200)
     ill = np.where(rng.random(1200) < 0.9, x < 10, x >= 10)
     frame = pl.DataFrame({"q": x, "ill": ill.astype(str)})
-    release = ic.Mondrian(k=30).publish(frame[:600], build.schema(frame), seed=1)
+    release = ic.Mondrian(k=30).publish(frame[:600], small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame[:600], attacks=["classifier"], non_members=frame[600:])["classifier"]
     assert finding.success.precision > 0.85
     assert finding.verdict == "withstood"
@@ -52,10 +52,10 @@ def test_intervals():
 def corners():
     """Four people in a square: one release hides them in columns, the other in rows."""
     frame = pl.DataFrame({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1], "ill": ["a", "b", "c", "a"]})
-    release = build.exact(frame)
+    release = small_releases.exact(frame)
     lo, hi = release.lo, release.hi
-    one = build.with_boxes(release, lo * [1, 0], hi * [1, 0] + [0, 1], k=2, l=2)
-    other = build.with_boxes(release, lo * [0, 1], hi * [0, 1] + [1, 0], k=2, l=2)
+    one = small_releases.with_boxes(release, lo * [1, 0], hi * [1, 0] + [0, 1], k=2, l=2)
+    other = small_releases.with_boxes(release, lo * [0, 1], hi * [0, 1] + [1, 0], k=2, l=2)
     return frame, one, other
 
 
@@ -79,7 +79,7 @@ def test_the_same_release_twice_adds_nothing():
 
 def test_people_who_are_not_in_the_earlier_release_are_left_alone():
     frame, one, _ = corners()
-    part = ic.Mondrian(k=1).publish(frame[:1], build.schema(frame), seed=1)
+    part = ic.Mondrian(k=1).publish(frame[:1], small_releases.schema(frame), seed=1)
     finding = ic.attack(one, frame, attacks=["intersection"], earlier=part)["intersection"]
     assert finding.numbers["crowd_min"] == 1
     assert finding.numbers["people_below_k"] >= 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_attacks
-from attacks import build
+from attacks import small_releases
 from incrowd.attacks import linking, matching
 from incrowd.attacks.scene import look
 
@@ -29,8 +29,8 @@ def listed(scene, pairs):
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(0, 2), st.booleans())
 def test_pairs_and_possible_pairs_are_those_of_brute_force(seed, n, n_suppressed, knows_map):
     rng = np.random.default_rng(seed)
-    frame = build.people(rng, n)
-    release = build.without(build.widened(rng, frame), min(n_suppressed, n - 1))
+    frame = small_releases.people(rng, n)
+    release = small_releases.without(small_releases.widened(rng, frame), min(n_suppressed, n - 1))
     if not knows_map:
         release = replace(release, private=None)
     scene = look(release, frame)
@@ -43,9 +43,9 @@ def test_pairs_and_possible_pairs_are_those_of_brute_force(seed, n, n_suppressed
 
 def test_numbers_are_those_of_a_chain_that_only_one_assignment_fits():
     frame = pl.DataFrame({"q": [0, 1, 2], "ill": ["a", "b", "c"]})
-    release = build.exact(frame)
+    release = small_releases.exact(frame)
     lo, hi = release.lo.copy(), np.minimum(release.hi + 1, 2)  # boxes 0-1, 1-2, 2: the last names its person
-    chain = build.with_boxes(release, lo, hi, k=2)
+    chain = small_releases.with_boxes(release, lo, hi, k=2)
     found = ic.attack(chain, frame, attacks=["linking", "matching"])
     assert found["linking"].numbers["people_per_row_min"] == 1
     before, after = found["linking"].numbers, found["matching"].numbers
@@ -58,8 +58,8 @@ def test_numbers_are_those_of_a_chain_that_only_one_assignment_fits():
 
 
 def test_homogeneous_groups_lose_nothing():
-    frame = build.people(np.random.default_rng(1), 60)
-    release = ic.Mondrian(k=4).publish(frame, build.schema(frame), seed=1)
+    frame = small_releases.people(np.random.default_rng(1), 60)
+    release = ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["matching"])["matching"]
     assert finding.verdict == "withstood"
     assert finding.numbers["pairs_dropped"] == 0
@@ -68,7 +68,7 @@ def test_homogeneous_groups_lose_nothing():
 
 def test_rows_of_somebody_else_match_nobody():
     frame = pl.DataFrame({"q": [0, 0, 2], "ill": ["a", "b", "c"]})
-    release = replace(build.exact(frame), private=None)
+    release = replace(small_releases.exact(frame), private=None)
     other = pl.DataFrame({"q": [0, 2, 2], "ill": ["a", "b", "c"]})
     assert ic.attack(release, other, attacks=["matching"])["matching"].verdict == "not applicable"
 
@@ -76,8 +76,8 @@ def test_rows_of_somebody_else_match_nobody():
 @given(st.integers(0, 10**6))
 def test_risks_are_counted_person_by_person(seed):
     rng = np.random.default_rng(seed)
-    frame = build.people(rng, 12)
-    release = build.widened(rng, frame)
+    frame = small_releases.people(rng, 12)
+    release = small_releases.widened(rng, frame)
     scene = look(release, frame)
     rows = list(zip(release.lo.tolist(), release.hi.tolist(), strict=True))
     codes = scene.codes.tolist()
@@ -96,7 +96,7 @@ def test_risks_are_counted_person_by_person(seed):
 
 def test_values_favoured_beyond_the_promise_are_scored():
     frame = pl.DataFrame({"q": [0] * 20 + [1] * 20, "ill": ["a"] * 18 + ["b"] * 2 + ["b"] * 18 + ["a"] * 2})
-    release = ic.Mondrian(k=20).publish(frame, build.schema(frame), seed=1)
+    release = ic.Mondrian(k=20).publish(frame, small_releases.schema(frame), seed=1)
     claim = release.manifest | {"guarantees": [{"kind": "k", "k": 20}, {"kind": "l", "l": 2, "l_kind": "frequency"}]}
     finding = ic.attack(replace(release, manifest=claim), frame, attacks=["linking"])["linking"]
     assert finding.success.claimed == 40

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_attacks
-from attacks import build
+from attacks import small_releases
 from attacks.paper import paper
 from incrowd.attacks import propagation, worlds
 from incrowd.attacks.scene import look
@@ -32,12 +32,12 @@ def as_sets(possible):
 @given(st.integers(0, 10**6), st.integers(3, 7), st.sampled_from(["boxes", "nsvdist", "groups"]))
 def test_what_is_ruled_out_is_ruled_out_in_every_world(seed, n, kind):
     rng = np.random.default_rng(seed)
-    frame = build.people(rng, n, n_values=3)
+    frame = small_releases.people(rng, n, n_values=3)
     if kind == "boxes":
-        release = build.widened(rng, frame)
+        release = small_releases.widened(rng, frame)
     else:
         method = paper(2) if kind == "nsvdist" else ic.Mondrian(k=2)
-        release = method.publish(frame, build.schema(frame), seed=1)
+        release = method.publish(frame, small_releases.schema(frame), seed=1)
     scene = look(release, frame)
     statements = collect(scene)
     start = np.ones((n, scene.n_values), bool)
@@ -92,7 +92,7 @@ def spread_out(rng, n):
 @pytest.mark.parametrize("l", [1, 2])
 def test_overlapping_exact_distributions_are_solved(l):
     frame = spread_out(np.random.default_rng(3), 150)
-    release = paper(4, l).publish(frame, build.schema(frame), seed=1)
+    release = paper(4, l).publish(frame, small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
     assert finding.verdict == "above the promise"
     assert finding.numbers["certain"] >= 10
@@ -103,7 +103,7 @@ def test_overlapping_exact_distributions_are_solved(l):
 
 def test_known_values_are_not_scored_and_help():
     frame = spread_out(np.random.default_rng(4), 120)
-    release = ic.Mondrian(k=4).publish(frame, build.schema(frame), seed=1)
+    release = ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1)
     alone, helped = (
         ic.attack(release, frame, attacks=["reconstruction"], known=known)["reconstruction"] for known in (0, 0.6)
     )
@@ -113,9 +113,9 @@ def test_known_values_are_not_scored_and_help():
 
 
 def test_one_block_of_noise_tells_nothing():
-    frame = build.people(np.random.default_rng(5), 80, n_leaves=9)
+    frame = small_releases.people(np.random.default_rng(5), 80, n_leaves=9)
     for method in (ic.Mondrian(k=80), paper(80), ic.Mondrian(k=10)):
-        release = method.publish(frame, build.schema(frame), seed=1)
+        release = method.publish(frame, small_releases.schema(frame), seed=1)
         report = ic.attack(release, frame)
         assert report.ok, str(report)
         assert report["reconstruction"].numbers["certain"] == 0

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from attacks import build
+from attacks import small_releases
 from incrowd.attacks.ledger import Ledger, warn
 
 
 @pytest.fixture(scope="module")
 def frame():
-    return build.people(np.random.default_rng(0), 40, n_leaves=9).with_columns(secret=pl.lit("do-not-print"))
+    return small_releases.people(np.random.default_rng(0), 40, n_leaves=9).with_columns(secret=pl.lit("do-not-print"))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,9 @@ def test_a_report_tells_promise_attacks_and_outcome_without_a_value(frame, relea
 
 
 def test_a_breach_is_told_with_rows_only(frame):
-    bare = build.with_boxes(build.exact(frame.drop("secret")), *[build.exact(frame.drop("secret")).lo] * 2, k=3)
+    bare = small_releases.with_boxes(
+        small_releases.exact(frame.drop("secret")), *[small_releases.exact(frame.drop("secret")).lo] * 2, k=3
+    )
     report = ic.attack(bare, frame, attacks=["linking"])
     assert not report.ok
     assert report["linking"].n_at_risk > 0

@@ -3,8 +3,9 @@
 A classifier trained on a release predicts sensitive values better than 1/l: Kifer's deFinetti attack (SIGMOD 2009), and
 Last et al. 2014, section 5.4. As Fig. 6 of that paper argues, this endangers the people in the table only as far as it
 predicts them better than others who are like them and not in it. So naive Bayes and a decision tree are trained on
-samples of the release, and tested on both; the promise counts as broken when members are predicted better, beyond
-chance (Newcombe's interval of the difference, 95 % for both classifiers together).
+samples of the release, and tested on both. The promise counts as broken when members are predicted better beyond
+chance (Newcombe's interval of the difference, 95 % for both classifiers together), unless that is still within the
+share 1/l that is promised with l > 1.
 
 Without `non_members` there is nothing to compare with: the accuracy is told, and not judged. Non-members must be from
 the same population, and not in the table that was published.
@@ -62,10 +63,13 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
         why = f"{best[0].precision:.1%} of the members are predicted right, {prior.precision:.1%} by the most frequent "
         why += "value alone; whether that is their membership or the population needs non_members"
         return Finding("classifier", knows, "not applicable", why, best[0], prior, numbers)
-    broken = max(gaps)[0] > 0
+    beyond_chance = max(gaps)[0] > 0
+    broken = beyond_chance and not (best[0].precision or 0.0) <= scene.limit < 1
     verdict: Outcome = "above the promise" if broken else "withstood"
     why = f"members are predicted right in {best[0].precision:.1%} of the cases, non-members in {best[1].precision:.1%}"
-    why += "; the difference is " + ("beyond chance" if broken else "within chance")
+    why += "; the difference is " + ("beyond chance" if beyond_chance else "within chance")
+    if beyond_chance and not broken:
+        why += f", and what is promised is at most {scene.limit:.1%}"
     return Finding("classifier", knows, verdict, why, best[0], best[1], numbers)
 
 

@@ -2,7 +2,9 @@
 
 Rows that fit a person are candidates (see `linking`). Only candidates that are part of some perfect matching between
 people and rows can be true; dropping all others leaves smaller crowds. The least number that is left is the level of
-k-concealment (Gionis, Mazza, Tassa 2008; Tassa, Mazza, Gionis 2012).
+k-concealment (Gionis, Mazza, Tassa 2008; Tassa, Mazza, Gionis 2012). Where rows show a value of their person (an exact
+sensitive value, or columns that are released as they are), a level below k breaks the promise. Distributions without
+such columns tell nothing more of somebody whose row is known; then the level is told, and not held against it.
 
 Given one perfect matching, an edge outside it is in some perfect matching exactly when it lies on an alternating
 cycle: when its ends are in one strongly connected component of the graph with arcs person -> row for every candidate
@@ -38,9 +40,9 @@ def attack(scene: Scene) -> Finding:
         return not_applicable("matching", "no assignment of people to rows fits: this is not the original")
     rows_before, people_before = count(scene, scene.pairs)
     rows, people = count(scene, possible)
-    exact = scene.release.sensitive is not None
+    own = scene.release.sensitive is not None or scene.release.other.width > 0  # what a row tells of its person alone
     few = rows < scene.k
-    broken = bool((people < scene.k).any()) or (exact and bool(few.any()))
+    broken = own and bool((people < scene.k).any() or few.any())
     numbers: dict[str, float | int | None] = {
         "concealment_level": int(rows.min()),
         "people_per_row_min": int(people.min()),
@@ -54,10 +56,10 @@ def attack(scene: Scene) -> Finding:
     }
     why = f"after dropping impossible pairs a row fits at least {people.min()} people, and a person at least "
     why += f"{rows.min()} rows; promised are {scene.k}"
-    if not exact and few.any() and not broken:
-        why += " people per row (distributions do not promise how many rows fit a person)"
+    if not own and (few.any() or (people < scene.k).any()):
+        why += " people per row as it is; a row shows nothing of its person alone, only shares of many"
     verdict: Outcome = "above the promise" if broken else "withstood"
-    at_risk = few if exact else _behind_few(scene, possible)
+    at_risk = few if own else _behind_few(scene, possible)
     n = scene.n_people
     return Finding(
         "matching",

@@ -92,6 +92,14 @@ def _cut(
 
 def _axes(table: Table, values: Int64, n_values: int, k: int, rng: np.random.Generator) -> _Axes:
     """Return the orders in which rows can be cut: by their chances, and by single quasi-identifiers."""
+    chances, told = chances_of(table, values, n_values, k, rng)
+    centred = chances - chances.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    return _Axes(centred @ directions, _positions(table) * told)
+
+
+def chances_of(table: Table, values: Int64, n_values: int, k: int, rng: np.random.Generator) -> tuple[Float64, Float64]:
+    """Return each row's chances of the values by forests that did not see it, and how much each attribute tells."""
     n_folds = min(_FOLDS, table.n_rows)
     fold_of = rng.permutation(table.n_rows) % n_folds
     chances, told = np.zeros((table.n_rows, n_values)), np.zeros(table.n_quasi)
@@ -100,10 +108,10 @@ def _axes(table: Table, values: Int64, n_values: int, k: int, rng: np.random.Gen
         others = ~inside if n_folds > 1 else inside
         forest = _forest(table.codes[others], values[others], k, int(rng.integers(2**31)))
         chances[np.ix_(inside, forest.classes_)] = forest.predict_proba(table.codes[inside])
-        told += forest.feature_importances_
-    centred = chances - chances.mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    return _Axes(centred @ directions, _positions(table) * told)
+        told += np.mean(
+            [tree.tree_.compute_feature_importances(normalize=False) for tree in forest.estimators_], axis=0
+        )
+    return chances, told
 
 
 def _forest(codes: Int32, values: Int64, k: int, seed: int) -> Any:  # noqa: ANN401

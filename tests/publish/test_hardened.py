@@ -1,0 +1,190 @@
+"""NSVDist's hardened mode: all that it tells about sensitive values is told by the counts in blocks."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import incrowd as ic
+import naive_nsvdist
+from incrowd.privacy import exact
+from incrowd.publish import nsvdist
+from incrowd.publish.blocks import blocks_of, chances_of
+from incrowd.publish.nsvdist import in_parts
+from incrowd.table import Table
+from strategies import tables
+
+
+def census(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n)
+    town = rng.choice(["a", "b", "c"], n)
+    sick = np.where(rng.random(n) < (age - 10) / 80, "yes", "no")
+    return pl.DataFrame({"age": age, "town": town, "sick": sick})
+
+
+SCHEMA = ic.Schema(quasi={"age": ic.Intervals(), "town": None}, sensitive="sick")
+
+
+@given(tables(max_rows=24), st.integers(1, 5), st.sampled_from([1, 1.2, 1.5, 2]), st.integers(0, 99))
+def test_blocks_part_the_table_and_keep_k_and_l(drawn, k, l, seed):
+    table = Table.encode(drawn.frame, drawn.schema)
+    assume(table.n_rows >= k and table.sensitive_counts.max() * exact(l) <= table.n_rows)
+    block_of = blocks_of(table, k, exact(l), np.random.default_rng(seed))
+    assert sorted(set(block_of.tolist())) == list(range(block_of.max() + 1))
+    for block in range(block_of.max() + 1):
+        inside = table.sensitive[block_of == block]
+        assert len(inside) >= k
+        assert np.bincount(inside).max() * Fraction(str(l)) <= len(inside)
+
+
+@given(tables(max_rows=18), st.integers(1, 5), st.sampled_from([1, 1.3, 2]), st.integers(0, 99))
+def test_distributions_are_means_over_the_members_that_the_paper_would_take_without_values(drawn, k, l, seed):
+    table = Table.encode(drawn.frame, drawn.schema)
+    assume(table.n_rows >= k and table.sensitive_counts.max() * exact(l) <= table.n_rows)
+    release = ic.NSVDist(k=k, l=l).publish(drawn.frame, drawn.schema, seed=seed)
+    rng = np.random.default_rng(seed)
+    block_of = blocks_of(table, k, exact(l), rng)
+    rank = rng.permutation(table.n_rows)
+    codes = [tuple(int(x) for x in row) for row in table.codes]
+    price = naive_nsvdist.price_of(table.hierarchies, table.marginals, "lm")
+    n_values = len(table.sensitive_values)
+    for i, row in enumerate(release.private.rows):
+        members = naive_nsvdist.members_of(int(row), codes, [0] * table.n_rows, table.hierarchies, k, k, rank, price)
+        shares = np.zeros(n_values)
+        for member in members:
+            inside = table.sensitive[block_of == block_of[member]]
+            shares += np.bincount(inside, minlength=n_values) / len(inside) / k
+        assert np.abs(release.distributions[i] - shares).max() <= (n_values + 1) / 9000
+        assert (release.distributions[i] > 0).tolist() == (shares > 0).tolist()
+        assert [release.lo[i, m] for m in range(table.n_quasi)] == [
+            h.closure(table.codes[members, m].min(keepdims=True), table.codes[members, m].max(keepdims=True))[0][0]
+            for m, h in enumerate(table.hierarchies)
+        ]
+
+
+def test_people_of_a_block_can_exchange_their_values_without_a_trace(monkeypatch):
+    """The heart of the promise: with the blocks fixed, the release is a function of the counts in them."""
+    frame = census()
+    fixed = np.arange(frame.height) % 4
+    monkeypatch.setattr(nsvdist, "blocks_of", lambda *_: fixed)
+    rng = np.random.default_rng(5)
+    told = ic.NSVDist(k=10, l=1.1).publish(frame, SCHEMA, seed=1)
+    for _ in range(5):
+        order = np.arange(frame.height)
+        for block in range(4):
+            order[fixed == block] = rng.permutation(order[fixed == block])
+        other = ic.NSVDist(k=10, l=1.1).publish(
+            frame.with_columns(frame["sick"][order.tolist()].alias("sick")), SCHEMA, seed=1
+        )
+        assert other.frame.equals(told.frame)
+        assert other.manifest == told.manifest
+
+
+def test_a_persons_own_value_has_no_part_in_their_place():
+    frame = census()
+    table = Table.encode(frame, SCHEMA)
+    values = table.sensitive.astype(np.int64)
+    usual, _ = chances_of(table, values, 2, 10, np.random.default_rng(1))
+    moved = 0
+    for row in range(0, 120, 13):
+        other = values.copy()
+        other[row] = 1 - other[row]
+        chances, _ = chances_of(table, other, 2, 10, np.random.default_rng(1))
+        assert np.array_equal(chances[row], usual[row])
+        moved += not np.array_equal(chances, usual)
+    assert moved  # it has a part in those of others
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=9).filter(any),
+    st.sampled_from([10, 100, 10_000]),
+    st.sampled_from([1, 1.1, 1.5, 2, 3]),
+)
+def test_shares_in_parts(counts, n_parts, l):
+    share = np.array([counts]) / sum(counts)
+    assume(max(counts) * exact(l) <= sum(counts) and len(counts) < n_parts / 2)
+    parts = in_parts(share, n_parts, int(n_parts / exact(l)))[0]
+    assert parts.sum() <= n_parts
+    assert parts.max() * exact(l) <= parts.sum()
+    assert ((parts > 0) == (share[0] > 0)).all()
+    assert np.abs(parts - share[0] * n_parts).max() <= len(counts) + 1
+
+
+@pytest.mark.parametrize("l", [1, 1.2])
+def test_hardened_keeps_its_promises(l, tmp_path):
+    frame = census(300)
+    release = ic.NSVDist(k=10, l=l, presplit=100).publish(frame, SCHEMA)
+    release.save(tmp_path / "r")
+    verdict = ic.verify(tmp_path / "r", frame)
+    assert verdict.ok
+    assert verdict.levels["block_min"] >= 10
+    assert not verdict.unchecked
+    (tmp_path / "r.private").rename(tmp_path / "away")
+    assert ic.verify(tmp_path / "r", frame).unchecked == ["blocks"]
+    assert ic.verify(tmp_path / "r").unchecked == ["blocks", "k"]
+
+
+BAD_BLOCKS = {
+    "small": lambda b: np.where(np.arange(len(b)) == 0, b.max() + 1, b),
+    "one-sided": None,
+    "short": lambda b: b[:-1],
+    "negative": lambda b: b - 1,
+    "fractions": lambda b: b + 0.5,
+}
+
+
+@pytest.mark.parametrize("how", BAD_BLOCKS)
+def test_wrong_blocks_are_found(how):
+    frame = census(300)
+    release = ic.NSVDist(k=10, l=1.2).publish(frame, SCHEMA, seed=1)
+    blocks = release.private.blocks
+    if how == "one-sided":  # everybody who is ill in one block
+        wrong = (frame["sick"] == "yes").to_numpy()[release.private.rows].astype(np.int64)
+    else:
+        wrong = BAD_BLOCKS[how](blocks)
+    bad = replace(release, private=replace(release.private, blocks=wrong))
+    assert [c.name for c in bad.verify(frame).checks if c.ok is False] == ["blocks"]
+
+
+def test_shares_that_no_block_has_are_found():
+    frame = census(300)
+    release = ic.NSVDist(k=10).publish(frame, SCHEMA, seed=1)
+    counts = release.cell_counts.copy()
+    one_block = np.zeros(300, np.int64)  # whose shares are those of the table
+    pure = np.zeros_like(counts)
+    pure[:, 0] = counts.sum(axis=1) - 1
+    pure[:, 1] = 1
+    bad = replace(release, cell_counts=pure, private=replace(release.private, blocks=one_block))
+    assert "blocks" in [c.name for c in bad.verify(frame).checks if c.ok is False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "k", "l"), [(8, 3, 1), (8, 3, 1.3), (10, 4, 1.5)])
+def test_somebody_who_knows_how_blocks_are_cut_believes_little_more(n, k, l):
+    """All worlds of a tiny table: how much the partition itself adds to the share in a block, by Bayes' rule."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"q": rng.integers(0, 5, n), "s": ["a", "b"] * (n // 2)})
+    table = Table.encode(frame, ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s"))
+    seen = {}
+    for chosen in combinations(range(n), n // 2):
+        values = np.zeros(n, np.int32)
+        values[list(chosen)] = 1
+        block_of = blocks_of(replace(table, sensitive=values), k, exact(l), np.random.default_rng(7))
+        told = frozenset(
+            (tuple(np.flatnonzero(block_of == b)), int(values[block_of == b].sum())) for b in range(block_of.max() + 1)
+        )
+        seen.setdefault(told, []).append(values)
+    excess, weight = [], []
+    for told, worlds in seen.items():
+        belief = np.mean(worlds, axis=0)
+        for rows, ones in told:
+            share = max(ones, len(rows) - ones) / len(rows)
+            excess += [max(belief[row], 1 - belief[row]) - share for row in rows]
+            weight += [len(worlds)] * len(rows)
+    assert np.average(excess, weights=weight) < 0.1, f"{np.average(excess, weights=weight):.3f}"
