@@ -100,6 +100,35 @@ def test_projections_are_shuffled_by_themselves():
     assert not np.array_equal(one, released(((0,), (1,)), seed=None).private.rows[0])
 
 
+def in_their_places(order, values):
+    found = np.empty(len(order), object)
+    found[order] = values
+    return found.tolist()
+
+
+@pytest.mark.parametrize("drawn_before", [0, 2])
+def test_a_seed_that_is_guessed_does_not_undo_the_order(drawn_before):
+    """The classes of two projections say whether a guess is right: the seed alone must not be enough."""
+    release = released(((0,), (1,)), seed=42)
+    rng = np.random.default_rng(42)
+    rng.integers(2**62, size=drawn_before)
+    orders = [rng.permutation(120), rng.permutation(120)]
+    one, other = (in_their_places(o, p["risk"]) for o, p in zip(orders, release.projections, strict=True))
+    assert one != other
+    right = (in_their_places(o, p["risk"]) for o, p in zip(release.private.rows, release.projections, strict=True))
+    assert next(right) == next(right) == people()["risk"].to_list()
+    changed = people().with_columns(hours=pl.when(pl.col("name") == "person 7").then(99).otherwise("hours"))
+    again = released(((0,), (1,)), seed=42, frame=changed)  # hours is not even published
+    assert (again.private.rows[0] == release.private.rows[0]).mean() < 0.2
+
+
+def test_columns_that_tell_everybody_apart_are_named():
+    frame = people().with_columns(hours=pl.int_range(120))
+    names = Features.of(frame, SCHEMA, k=5).frame.columns
+    release = released(((names.index("job"),), (names.index("hours"),)), seed=None, frame=frame)
+    assert "nearly unique, so be sure that nobody knows them: 'hours'" in str(release.verify())
+
+
 def test_the_seed_decides_and_is_not_told():
     frame = people()
     one, other = (ic.DMPD(k=10, **QUICK).publish(frame, SCHEMA, seed=4711) for _ in range(2))

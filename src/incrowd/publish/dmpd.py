@@ -152,9 +152,8 @@ class DMPD(Publisher):
         Ctrl-C while it searches ends the search, and the best partition found until then is released; a second one
         ends the run. `ProjectionRelease.levels` says how many generations were done.
 
-        A seed decides how each projection is shuffled. One that can be guessed can be found from the public files: with
-        the right one the classes of two projections fall into the same order, and so do the people. Give none, or a
-        large random number that stays with the owner.
+        With a seed, projections are shuffled by the seed and the whole table: whoever guesses it cannot undo the order,
+        and whoever has both has the table.
         """
         from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn, which takes a second
 

@@ -6,6 +6,7 @@ of two projections belong together; what can be joined is joined by the class. S
 
 from __future__ import annotations
 
+import hashlib
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,9 +122,13 @@ class ProjectionRelease:
         about
             What else the manifest says.
         rng
-            Shuffles each projection by itself.
+            Shuffles each projection by itself, if no seed is given.
+        seed
+            Shuffles them together with the whole table, so that nobody else can repeat it: see `_shuffler`.
         """
         codes, values = classes
+        if seed is not None:
+            rng = _shuffler(seed, features, codes)
         orders = [rng.permutation(len(codes)) for _ in parts or [[]]]
         shown: list[Sequence[str]] = list(parts) or [[]]
         own = values[codes].alias(target["name"])
@@ -230,6 +235,17 @@ class ProjectionRelease:
     def _repr_html_(self) -> str:
         heads = "".join(projection.head(5)._repr_html_() for projection in self.projections)
         return f"<p>{html.escape(repr(self))}</p>{heads}"
+
+
+def _shuffler(seed: int, features: pl.DataFrame, codes: npt.NDArray[np.int32]) -> np.random.Generator:
+    """Return randomness that takes the seed and all rows in their order to repeat.
+
+    Of the seed alone it must not be: whoever guesses one could see from the classes of two projections that it is the
+    right one, as they would fall into the same order, and so would the people.
+    """
+    secret = hashlib.sha256(features.write_csv().encode())
+    secret.update(codes.astype("<i4").tobytes())
+    return np.random.default_rng([seed, int.from_bytes(secret.digest(), "little")])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from incrowd.verify.order import stand_alike
 from incrowd.verify.original import row_map_problems
 from incrowd.verify.payload import wrong_rows
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown
-from incrowd.verify.sideways import is_nearly_unique, repeats_shuffled
+from incrowd.verify.sideways import repeats_shuffled
 from incrowd.verify.verdict import Findings
 
 _SOME_ROWS = 10
@@ -166,7 +166,7 @@ def _check_sideways(
     """No column tells another that is hidden, and no two columns of different projections tell each other."""
     announced = {*claims.columns, claims.target.name}
     hidden = [name for name in behind.columns if name not in announced and is_comparable(behind[name].dtype)]
-    problems, unique = [], []
+    problems = []
     for part, frame in zip(claims.parts, frames, strict=True):
         for name in part:
             for secret in hidden:
@@ -176,11 +176,9 @@ def _check_sideways(
                     known = "dropped" if secret in claims.dropped else "unpublished"
                     problems.append(f"column {name!r} repeats the {known} column {secret!r}")
             if claims.columns[name].role == "other":
-                unique += [name] if is_nearly_unique(frame[name]) else []
                 disguised = [q for q in claims.quasi if q in behind.columns and _tells(behind[name], behind[q])]
                 problems += [f"column {name!r} tells the quasi-identifier {quasi!r}" for quasi in disguised]
-    noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
-    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unpublished ones{noted}")
+    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unpublished ones")
     codes = {name: pl.Series(column) for name, column in originals.items()}
     n_values = {name: column.n_unique() for name, column in codes.items()}
 

@@ -20,6 +20,7 @@ from incrowd.verify.order import check_orders
 from incrowd.verify.payload import fits, is_plain, wrong_rows
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown, read_projection_claims
 from incrowd.verify.projection_original import check_original
+from incrowd.verify.sideways import is_nearly_unique
 from incrowd.verify.verdict import Findings, Verdict
 
 PAIR_BUDGET = 4_000_000
@@ -180,7 +181,14 @@ def _check_values(findings: Findings, claims: ProjectionClaims, frames: Sequence
                 )
             if own.null_count() < column.suppressed:
                 problems.append(f"column {column.name!r} has fewer missing values than were suppressed")
-    findings.judge("values", problems, "numbers are intervals, suppressed values are missing")
+    unique = [
+        column.name
+        for part, frame in zip(claims.parts, frames, strict=True)
+        for column in (claims.columns[name] for name in part)
+        if column.role == "other" and is_nearly_unique(frame[column.name])
+    ]
+    noted = f"; nearly unique, so be sure that nobody knows them: {_named(unique)}" if unique else ""
+    findings.judge("values", problems, f"numbers are intervals, suppressed values are missing{noted}")
 
 
 def _check_csv(
