@@ -23,20 +23,22 @@ def sample(monkeypatch):
         cached.cache_clear()
 
 
-OPTIONS = Options(quick=True, classifiers=("tree", "naive_bayes", "logistic"))
+OPTIONS = Options(quick=True, classifiers=("tree", "logistic"))
 
 
 def test_end_to_end(sample, tmp_path):
     found = run_experiment(experiment("iac-figs4-6"), OPTIONS, store=tmp_path)
     assert not any("failed" in note for note in found.notes)
     assert found.notes[0] == "1 of 10 folds."
-    fourth, seconds, sixth, table5 = (section.frame for section in found.sections)
+    fourth, seconds, sixth, fourth_values, sixth_values, table5 = (section.frame for section in found.sections)
+    for frame in (fourth_values, sixth_values):  # to logistic regression both readings of * are the same
+        assert frame.select("classifier", "k").rows() == [("tree", 3), ("tree", 8)]
     assert fourth.select("classifier", "k").rows() == [(name, k) for name in OPTIONS.classifiers for k in (1, 3, 8)]
     assert fourth.filter(pl.col("k") > 1).null_count().sum_horizontal().item() == 0
-    assert fourth.filter(pl.col("k") == 1)["InfoGain Mondrian"].null_count() == 3  # IACk's own, before suppression
+    assert fourth.filter(pl.col("k") == 1)["InfoGain Mondrian"].null_count() == 2  # IACk's own, before suppression
     assert seconds["k"].to_list() == [3, 8]
     assert fourth["original"].to_list() == sixth["original"].to_list()
-    assert sixth["IACk"].mean() > fourth["IACk"].mean()  # half of the columns are as they were
+    assert fourth["IACk"].to_list() != sixth["IACk"].to_list()
     rows = {row["what"]: row for row in table5.to_dicts()}
     assert rows["rows"]["ours"] == 800
     assert rows["sex: values"] == {"what": "sex: values", "ours": 2.0, "paper": 2.0, "difference": 0.0}
@@ -56,6 +58,15 @@ def test_stars_are_missing_and_nothing_else_is(sample):
     assert kept.rows() == release.frame.filter(shown["sex"].is_not_null()).rows()
     asked = release.transform(iac.fold_of(0).test.source, unseen="suppress")
     assert iac.without_stars(asked, release)["sex"].null_count() == 0
+
+
+def test_other_columns_stay_as_they_are(sample):
+    others = [*iac.schema(6).other, "income"]
+    published_rows, rows = (
+        frame.select(others).sort(others)
+        for frame in (iac.release_of(6, 0, "iack", 8).frame, iac.fold_of(0).train.source)
+    )
+    assert published_rows.equals(rows)
 
 
 def test_roles_of_the_figures():
@@ -104,7 +115,7 @@ def paper(figure, method, learner, k):
 
 def test_verdicts_follow_what_was_measured():
     found = iac_figures.report(done(paper), Options())
-    assert [verdict.holds for verdict in found.verdicts] == [True] * 9
+    assert [verdict.holds for verdict in found.verdicts] == [True] * 9 + [False, True]  # trees above 122
     turned = iac_figures.report(done(lambda *cell: 100 - paper(*cell)), Options())
     judged = {verdict.claim: verdict.holds for verdict in turned.verdicts}
     assert not any(holds for claim, holds in judged.items() if "better" in claim or "falls" in claim)
