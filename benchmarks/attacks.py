@@ -14,14 +14,12 @@ import incrowd as ic
 from benchmarks.measure import complete_adult, complete_adult_test
 from incrowd.datasets import adult_schema
 
-HAS_MODES = "mode" in ic.NSVDist.__dataclass_fields__
 METHODS = {
     "mondrian": lambda k, l: ic.Mondrian(k=k, l=l),
     "nhaa": lambda k, l: ic.NHAA(k=k, l=l),
-    "nsvdist paper": lambda k, l: ic.NSVDist(k=k, l=l, **({"mode": "paper"} if HAS_MODES else {})),
+    "nsvdist paper": lambda k, l: ic.NSVDist(k=k, l=l, mode="paper"),
+    "nsvdist hardened": lambda k, l: ic.NSVDist(k=k, l=l, mode="hardened"),
 }
-if HAS_MODES:
-    METHODS["nsvdist hardened"] = lambda k, l: ic.NSVDist(k=k, l=l, mode="hardened")
 DIVERSITY = {"income": (1, 1.1), "occupation": (2, 5)}
 HEADS = ("linking", "matching", "reconstruction", "classifier")
 

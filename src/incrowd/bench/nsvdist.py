@@ -39,6 +39,7 @@ TABLES = tuple(NSVDIST)
 
 METHODS: dict[str, Callable[[int, float], Publisher]] = {
     "nsvdist": lambda k, l: NSVDist(k=k, l=l, mode="paper"),
+    "nsvdist_hardened": lambda k, l: NSVDist(k=k, l=l),
     "pais": lambda k, l: PAIS(k=k, l=l),
     "seqa": lambda k, l: SeqA(k=k, l=l, start="single_mondrian"),
     "mondrian_single": lambda k, l: Mondrian(k=k, l=l, recoding="single"),
@@ -48,9 +49,10 @@ METHODS: dict[str, Callable[[int, float], Publisher]] = {
     "nhaa": lambda k, l: NHAA(k=k, l=int(l)),
 }
 PAPER_METHODS = ("nsvdist", "pais", "seqa", "mondrian_single")
-OUR_METHODS = ("mondrian", "infogain_mondrian", "tree")
+OUR_METHODS = ("nsvdist_hardened", "mondrian", "infogain_mondrian", "tree")
 LABELS = {
     "nsvdist": "NSVDist",
+    "nsvdist_hardened": "NSVDist (hardened)",
     "pais": "PAIS",
     "seqa": "SeqA",
     "mondrian_single": "Mondrian (single)",
