@@ -365,6 +365,7 @@ def test_patience_and_seconds():
         ({"inducer": "forest"}, "inducer is 'forest'"),
         ({"inducer": LinearSVC()}, "no predict_proba"),
         ({"inducer": 5}, "no predict_proba"),
+        ({"inducer": GaussianNB}, "the class GaussianNB"),
         ({"suppress": "some"}, "suppress is 'some'"),
         ({"crossover": "often"}, "crossover is 'often'"),
         ({"seconds": "soon"}, "seconds is 'soon'"),

@@ -179,3 +179,5 @@ def test_clear_errors():
         ic.ParetoDMPD(k=2).frontier(FRAME, SCHEMA, runs=0)
     with pytest.raises(ic.InfeasibleError, match="k"):
         ic.ParetoDMPD(k=FRAME.height + 1).frontier(FRAME, SCHEMA)
+    with pytest.raises(ic.ParameterError, match="The partition is"):
+        ic.ParetoDMPD(k=2).release(FRAME, SCHEMA, ["job"])

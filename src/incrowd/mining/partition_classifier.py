@@ -318,6 +318,9 @@ def inducer_of(inducer: Any, random_state: int | None) -> Any:  # noqa: ANN401
         return DecisionTreeClassifier(
             criterion="entropy", min_samples_leaf=5, min_impurity_decrease=0.0005, random_state=random_state
         )
+    if isinstance(inducer, type):
+        fact = f"inducer is the class {inducer.__name__}"
+        raise ParameterError(fact, f"use a classifier: {inducer.__name__}()")
     if not hasattr(inducer, "predict_proba"):
         fact = f"inducer is {type(inducer).__name__}, which has no predict_proba"
         raise ParameterError(fact, "use a classifier that gives probabilities, or calibrate it")

@@ -224,11 +224,18 @@ class ParetoDMPD(DMPD):
         return wrapper((tuple(range(columns.width)),))
 
     def _numbers_of(self, parts: Sequence[Sequence[str]], features: Features) -> Partition:
+        if isinstance(parts, str) or any(isinstance(part, str) for part in parts):
+            fact = f"The partition is {parts!r}"
+            raise ParameterError(fact, 'use a list of lists of columns: [["age", "sex"], ["job"]]')
         names = features.frame.columns
         unknown = sorted({name for part in parts for name in part} - set(names))
         if unknown:
             fact = f"No partition of level {self.k} can have the column {', '.join(map(repr, unknown))}"
-            raise ParameterError(fact, f"columns to choose from are {', '.join(map(repr, names))}")
+            raise ParameterError(
+                fact,
+                f"columns to choose from are {', '.join(map(repr, names))}; others break k or l by themselves, have one"
+                " value, or tell the values of another one",
+            )
         return partition_of([names.index(name) for name in part] for part in parts)
 
 
