@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         InputError,
         MissingDependencyError,
         ParameterError,
+        PrivacyWarning,
         SchemaError,
         VerificationError,
     )
@@ -72,6 +73,7 @@ _HOME = {
         "InputError",
         "MissingDependencyError",
         "ParameterError",
+        "PrivacyWarning",
         "SchemaError",
         "VerificationError",
     ),
@@ -142,6 +144,7 @@ __all__ = [
     "ParameterError",
     "ParetoDMPD",
     "PartitionClassifier",
+    "PrivacyWarning",
     "ProjectionRelease",
     "Release",
     "Schema",

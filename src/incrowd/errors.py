@@ -76,6 +76,10 @@ class VerificationError(IncrowdError):
         self.violations: list[str] = list(violations)
 
 
+class PrivacyWarning(UserWarning):
+    """A release keeps its promise, and somebody may still learn more than its owner expects."""
+
+
 class MissingDependencyError(IncrowdError):
     """An optional library is needed for this and is not installed."""
 

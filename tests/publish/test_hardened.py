@@ -192,3 +192,8 @@ def test_somebody_who_knows_how_blocks_are_cut_believes_little_more(n, k, l, n_q
             weight += [len(worlds)] * len(rows)
     added = np.average(excess, weights=weight)
     assert added < most
+
+
+def test_the_mode_of_the_paper_warns():
+    with pytest.warns(ic.PrivacyWarning, match="hardened"):
+        ic.NSVDist(k=5, mode="paper").publish(census(), SCHEMA)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from incrowd.cli import attacking, evaluating
 from incrowd.cli.show import Screen, summarize
-from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, VerificationError
+from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, PrivacyWarning, VerificationError
 from incrowd.version import __version__
 
 BAD_INPUT, NOT_MET, STOPPED = 2, 3, 130
@@ -39,6 +40,7 @@ LKinds = "frequency, distinct, entropy or recursive."
 
 def main() -> None:
     """Run the command line: every error that incrowd raises becomes a message and an exit code."""
+    warnings.simplefilter("ignore", PrivacyWarning)  # they are among the notes
     try:
         app()
     except SystemExit as stop:

@@ -156,6 +156,10 @@ def _notes(release: Release) -> list[str]:
     rare = [(name, int(((f > 0) & (f < k)).sum())) for name, f in zip(release.quasi, release.marginals, strict=True)]
     listed = ", ".join(f"{name} ({n})" for name, n in rare if n)
     notes = []
+    if manifest["method"]["parameters"].get("mode") == "paper":
+        from incrowd.publish.nsvdist import RISK
+
+        notes.append(RISK)
     if listed:
         notes.append(f"manifest.json lists values that fewer than k people have: {listed}.")
     if _is_one_group(release):

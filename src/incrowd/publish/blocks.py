@@ -13,8 +13,8 @@ exact for blocks that are drawn without a look at the values: those of small tab
 each kept small. (1) The forest: it tells means over many rows, and a person's own value has no part in the trees that
 place them (`_FOLDS` parts, dealt out by chance). (2) With l > 1, a cut that was not made may be one that would have
 broken l (*minimality*). Both sides of a cut are as near to equal in size as blocks of k allow: that one of two equal
-sides would break l, and not which, is no reason to believe in a value of anybody. Over all worlds of some tiny tables,
-what (2) adds to the share in a block is a mean belief of a few hundredths (tests/publish/test_hardened.py).
+sides would break l, and not which, is no reason to believe in a value of anybody. Over all worlds of some tiny tables
+(2) adds 0.00 to 0.03 to the mean belief, and up to a third to a single one (tests/publish/test_hardened.py).
 
 Cost: a small forest, and O(rows x log(rows / k)) sorting steps.
 """

@@ -45,6 +45,7 @@ datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -54,7 +55,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, PrivacyWarning, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.boxes import LINE, NONE, PAIR, RANK, START, STOP, TABLE, TREE, Prices, build_tree
 from incrowd.kernels.groups import label_groups
@@ -77,6 +78,11 @@ _LARGEST_RANGES = 1024  # leaves up to which the cost of every range is kept
 _MOST_SHARES = 200_000_000
 _PAIRS = 1000  # of rows, looked at to order the attributes
 _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
+RISK = (
+    "mode='paper' publishes overlapping exact distributions, which can be solved for people's values: see "
+    "`incrowd attack`, and use mode='hardened' unless you compare with the paper."
+)
+"""What is said about the mode of the paper; its figures come from ``./dev bench attacks``."""
 _PARTS = 10_000  # that a distribution of the hardened mode is told in
 
 
@@ -153,6 +159,7 @@ class NSVDist(CellPublisher):
 
     def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         if self.mode == "paper":
+            warnings.warn(RISK, PrivacyWarning, stacklevel=3)
             rank = rng.permutation(table.n_rows)
             parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(table, rng, self.cap)
             return choose(table, rank, self.k, self.cap, self.loss, parts, progress)
