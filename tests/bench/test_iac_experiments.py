@@ -37,6 +37,7 @@ def test_end_to_end(sample, tmp_path):
     assert fourth.filter(pl.col("k") > 1).null_count().sum_horizontal().item() == 0
     assert fourth.filter(pl.col("k") == 1)["InfoGain Mondrian"].null_count() == 2  # IACk's own, before suppression
     assert seconds["k"].to_list() == [3, 8]
+    assert 0 < seconds["suppressed (%)"][0] < seconds["suppressed (%)"][1] < 100
     assert fourth["original"].to_list() == sixth["original"].to_list()
     assert fourth["IACk"].to_list() != sixth["IACk"].to_list()
     rows = {row["what"]: row for row in table5.to_dicts()}

@@ -4,7 +4,7 @@ Adult's 45 222 complete rows, eight attributes, ten folds with their share of ea
 IACk or InfoGain Mondrian; a classifier learns from the published values, and is asked about test rows that are recoded
 by what training rows decided. Figure 4 has all eight attributes as quasi-identifiers, Figure 6 four of them, the others
 stay as they are. ``original`` learns from the rows as they are. A time is what the processor spends on publishing the
-whole table, the least of three turns.
+whole table, the least of three turns; with it comes the percentage of rows that IACk suppresses.
 
 What we chose: (1) A value that is generalized to the root is a missing value, whichever method did it: "suppressed
 values are equivalent to missing values which most classification methods can handle" (section 2). With
@@ -114,9 +114,10 @@ def _seconds(cell: Cell) -> dict[str, Any]:
     taken = []
     for _ in range(_TURNS):
         start = time.process_time()
-        method.publish(frame, roles, seed=_SEED)
+        release: Release = method.publish(frame, roles, seed=_SEED)
         taken.append(time.process_time() - start)
-    return {"seconds": min(taken)}
+    stars = (release.levels or {}).get("star_rows")
+    return {"seconds": min(taken), "suppressed": None if stars is None else 100 * stars / frame.height}
 
 
 def _levels(_cell: Cell) -> dict[str, Any]:
