@@ -50,11 +50,11 @@ def _notes(release: ProjectionRelease) -> list[str]:
     lost = [f"{column['name']} ({column['suppressed']} rows)" for column in manifest["columns"] if column["suppressed"]]
     if lost:
         notes.append(f"rare values were made missing: {', '.join(lost)}.")
-    alone = levels.get("rows_with_class_min")
     if len(release.parts) > 1:
         notes.append(
-            "k of two joined projections counts pairs of rows, not people: somebody who knows quasi-identifiers and"
-            f" class finds {alone} row{'' if alone == 1 else 's'} in one projection at the least."
+            "k of two joined projections counts pairs of rows, not people: in one projection at least"
+            f" {levels.get('rows_fitting_min')} rows fit somebody known by quasi-identifiers, and"
+            f" {levels.get('rows_with_class_min')} somebody whose class is known too."
         )
         if any(guarantee["kind"] == "l" for guarantee in manifest["guarantees"]):
             notes.append("l holds in each projection; somebody who weighs all of them together may believe more.")
