@@ -80,8 +80,8 @@ _PAIRS = 1000  # of rows, looked at to order the attributes
 _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
 RISK = (
     "mode='paper' publishes overlapping exact distributions, which can be solved: of 1500 census rows with k = 5 and "
-    "l = 2, `incrowd attack` claimed a fifth of the sensitive values, more than 95 % of them rightly. Use mode='hardened' "
-    "unless you compare with the paper."
+    "l = 2, `incrowd attack` claimed a fifth of the sensitive values, more than 95 % of them rightly. "
+    "Use mode='hardened' unless you compare with the paper."
 )
 """What is said about the mode of the paper; ``./dev bench attacks --rows 1500`` measures it."""
 _PARTS = 10_000  # that a distribution of the hardened mode is told in
