@@ -197,3 +197,14 @@ def test_somebody_who_knows_how_blocks_are_cut_believes_little_more(n, k, l, n_q
 def test_the_mode_of_the_paper_warns():
     with pytest.warns(ic.PrivacyWarning, match="hardened"):
         ic.NSVDist(k=5, mode="paper").publish(census(), SCHEMA)
+
+
+def test_cuts_follow_the_chances_and_not_rounding_errors():
+    """Of two values the second direction of chances is nothing but rounding errors: a cut along it is a lottery."""
+    frame = census(400)
+    table = Table.encode(frame, SCHEMA)
+    block_of = blocks_of(table, 20, exact(1.15), np.random.default_rng(1))
+    ages = table.codes[:, 0]
+    within = np.mean([np.ptp(ages[block_of == block]) for block in range(block_of.max() + 1)])
+    assert block_of.max() + 1 >= 8
+    assert within < 0.75 * np.ptp(ages)

@@ -34,6 +34,7 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 _FEW_ROWS = 200
+_NO_SPREAD = 1e-9  # below it, an order is one of rounding errors
 _FOLDS = 5
 _TREES, _MOST_ROWS = 10, 5000  # of the forest, and that each of its trees sees
 
@@ -82,7 +83,7 @@ def _cut(
         places = orders[rows]
         spread = places.max(axis=0) - places.min(axis=0)
         for axis in np.argsort(-spread, kind="stable"):
-            if spread[axis] <= 0:
+            if spread[axis] < _NO_SPREAD:
                 break
             n_left = n_blocks // 2 + n_blocks % 2 * int(rng.integers(2))
             order = rows[np.argsort(places[:, axis], kind="stable")]
