@@ -119,9 +119,9 @@ def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
     cell = dmpd.cells_of("german", "dmpd", ["naive_bayes"], Options(quick=True), top=3)[0] | {"levels": [1]}
     heights, known = [], dmpd.discretized
 
-    def spy(rows, *rest):
+    def spy(rows, *rest, **given):
         heights.append(rows.height)
-        return known(rows, *rest)
+        return known(rows, *rest, **given)
 
     monkeypatch.setattr(dmpd, "discretized", spy)
     for where in ({}, {"cuts": "whole"}):

@@ -26,6 +26,7 @@ def sample(monkeypatch):
 OPTIONS = Options(quick=True, classifiers=("tree", "logistic"))
 
 
+@pytest.mark.slow
 def test_end_to_end(sample, tmp_path):
     found = run_experiment(experiment("iac-figs4-6"), OPTIONS, store=tmp_path)
     assert not any("failed" in note for note in found.notes)

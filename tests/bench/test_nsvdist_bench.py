@@ -66,6 +66,7 @@ def test_cells_of_one_release_share_it(small):
     assert (after.hits, after.misses) == (before.hits + 1, before.misses)
 
 
+@pytest.mark.slow
 def test_curves_and_ranks(small):
     curves = run_experiment(experiment("nsvdist-figs2-4"), OPTIONS)
     assert [section.title for section in curves.sections] == ["CMC, tree, l = 1", "CMC, tree, l > 1"]
@@ -75,6 +76,7 @@ def test_curves_and_ranks(small):
     assert ranks.verdicts[-1].holds  # of the paper's own ranks
 
 
+@pytest.mark.slow
 def test_loss_falls_with_nsvdist(small):
     found = run_experiment(experiment("nsvdist-fig1"), Options(quick=True, datasets=("cmc",)))
     assert [verdict.holds for verdict in found.verdicts] == [True, True]

@@ -85,6 +85,7 @@ def test_a_line_that_was_cut_short_is_computed_again(tmp_path):
     assert calls == [0, 1, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_workers_are_other_processes_niced_and_share_the_processors(tmp_path):
     here = os.nice(0)
     results = run_cells(niceness, CELLS, store=tmp_path, jobs=2)

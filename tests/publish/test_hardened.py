@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import polars as pl
@@ -206,4 +206,4 @@ def test_cuts_do_not_follow_rounding_errors(monkeypatch):
     monkeypatch.setattr(blocks, "_axes", lambda *_: blocks._Axes(noise, table.codes[:, :1].astype(float)))
     block_of = blocks_of(table, 50, exact(1), np.random.default_rng(1))
     ends = sorted((table.codes[block_of == b, 0].min(), table.codes[block_of == b, 0].max()) for b in range(8))
-    assert all(left[1] <= right[0] for left, right in zip(ends, ends[1:], strict=False))
+    assert all(left[1] <= right[0] for left, right in pairwise(ends))
