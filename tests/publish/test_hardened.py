@@ -49,7 +49,7 @@ def test_distributions_are_means_over_the_members_that_the_paper_would_take_with
     assume(table.n_rows >= k and table.sensitive_counts.max() * exact(l) <= table.n_rows)
     release = ic.NSVDist(k=k, l=l).publish(drawn.frame, drawn.schema, seed=seed)
     rng = np.random.default_rng(seed)
-    block_of = blocks_of(table, k, exact(l), rng)
+    block_of = blocks_of(table, k, exact(l), rng.spawn(1)[0])
     rank = rng.permutation(table.n_rows)
     codes = [tuple(int(x) for x in row) for row in table.codes]
     price = naive_nsvdist.price_of(table.hierarchies, table.marginals, "lm")
@@ -84,6 +84,40 @@ def test_people_of_a_block_can_exchange_their_values_without_a_trace(monkeypatch
         )
         assert other.frame.equals(told.frame)
         assert other.manifest == told.manifest
+
+
+def test_cells_and_order_do_not_depend_on_values_even_for_a_seed_that_is_guessed():
+    frame = census(250)
+    told = ic.NSVDist(k=5, l=1.5, presplit=100).publish(frame, SCHEMA, seed=3)
+    others = frame.with_columns(frame["sick"].shuffle(seed=1))
+    same = ic.NSVDist(k=5, l=1.5, presplit=100).publish(others, SCHEMA, seed=3)
+    assert np.array_equal(same.private.rows, told.private.rows)
+    assert np.array_equal(same.lo, told.lo)
+    assert np.array_equal(same.hi, told.hi)
+
+
+@pytest.mark.parametrize(("leaf", "least", "most"), [(1, 0.8, 1), (blocks._LEAF, 0, 0.6)])
+def test_blocks_do_not_tell_that_people_were_placed_by_those_who_are_like_them(leaf, least, most, monkeypatch):
+    """Pairs of equals, values by chance alone: block mates of my equal were placed by values like mine."""
+    monkeypatch.setattr(blocks, "_LEAF", leaf)
+    rng = np.random.default_rng(3)
+    n, pair = 600, np.repeat(rng.permutation(10**5)[:300], 2)
+    frame = pl.DataFrame({"q": pair, "r": pair * 7919 % 100_003, "s": rng.integers(0, 6, n).astype(str)})
+    schema = ic.Schema(quasi={"q": ic.Intervals(), "r": ic.Intervals()}, sensitive="s")
+    table = Table.encode(frame, schema)
+    block_of = blocks_of(table, 2, Fraction(2), rng)
+    shares = nsvdist.Told.of(table, block_of, 1).shares[block_of]
+    twin = np.arange(n) ^ 1
+    by_mates = np.zeros_like(shares)
+    for i in range(n):
+        mates = np.flatnonzero(block_of == block_of[twin[i]])
+        by_mates[i] = shares[twin[mates[mates != twin[i]]]].mean(axis=0)
+    believed = shares * (by_mates + 0.01)
+    believed /= believed.sum(axis=1, keepdims=True)
+    claimed = believed.max(axis=1) > 0.8
+    assert claimed.sum() > 100
+    right = (believed.argmax(axis=1) == table.sensitive)[claimed].mean()
+    assert least <= right <= most  # 1 / l is 0.5
 
 
 def test_a_persons_own_value_has_no_part_in_their_place():

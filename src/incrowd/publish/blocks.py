@@ -10,11 +10,14 @@ What blocks tell: if only the counts of values in blocks are published, and ever
 quasi-identifiers alone, then any two people of a block could exchange their values without a trace, and somebody who
 has no other reason to prefer one of them believes in a value no more than its share in the block, at most 1/l. That is
 exact for blocks that are drawn without a look at the values: those of small tables with l = 1. Others look in two ways,
-each kept small. (1) The forest: it tells means over many rows, and a person's own value has no part in the trees that
-place them (`_FOLDS` parts, dealt out by chance). (2) With l > 1, a cut that was not made may be one that would have
-broken l (*minimality*). Both sides of a cut are as near to equal in size as blocks of k allow: that one of two equal
-sides would break l, and not which, is no reason to believe in a value of anybody. Over all worlds of some tiny tables
-(2) adds 0.00 to 0.03 to the mean belief, and up to a third to a single one (tests/publish/test_hardened.py).
+and how little that tells is measured, not proved. (1) The forest: a person's own value has no part in the trees that
+place them (`_FOLDS` parts, dealt out by chance), but it has a part in placing those who are like them, and people of a
+block have been placed alike. So leaves are large: with leaves of k / 2 rows, somebody who knew the blocks found most
+values of people who come in pairs of equals; with `_LEAF` rows, hardly more than the blocks' shares tell. (2) With
+l > 1, a cut that was not made may be one that would have broken l (*minimality*). Both sides of a cut are as near to
+equal in size as blocks of k allow: that one of two equal sides would break l, and not which, is no reason to believe in
+a value of anybody. Over all worlds of some tiny tables (2) adds 0.00 to 0.03 to the mean belief, and up to a third to a
+single one. Both are in tests/publish/test_hardened.py.
 
 Cost: a small forest, and O(rows x log(rows / k)) sorting steps.
 """
@@ -37,6 +40,7 @@ _FEW_ROWS = 200
 _NO_SPREAD = 1e-9  # below it, an order is one of rounding errors
 _FOLDS = 5
 _TREES, _MOST_ROWS = 10, 5000  # of the forest, and that each of its trees sees
+_LEAF = 20  # least rows of a leaf: fewer would place people by the values of those few who are like them
 
 
 class _Axes(NamedTuple):
@@ -126,7 +130,7 @@ def _forest(codes: Int32, values: Int64, k: int, seed: int) -> Any:  # noqa: ANN
     forest = RandomForestClassifier(
         _TREES,
         criterion="entropy",
-        min_samples_leaf=max(1, -(-k // 2)),
+        min_samples_leaf=max(_LEAF, -(-k // 2)),
         max_samples=min(len(codes), _MOST_ROWS),
         random_state=seed,
     )

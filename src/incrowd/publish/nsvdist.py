@@ -15,11 +15,12 @@ because of its value. ``mode="hardened"``, the default, publishes nothing to sol
 quasi-identifiers alone, and each of them counts with the shares of values in its *block* instead of its own value.
 Blocks are a partition of the table: at least k rows each, no value above 1/l. So (1) the cells are a function of
 quasi-identifiers and chance; (2) the distributions are a function of the cells and of the counts of values in blocks;
-(3) all that a release tells about sensitive values is told by these counts, whatever is computed from it. If blocks
-were drawn without a look at values, somebody who has no reason beyond the release could believe in no value more than
-its share in the block, at most 1/l; our blocks look a little: `incrowd.publish.blocks` says how. A mean of shares that
-are at most 1/l is at most 1/l, so members need no cap, and with l > 1 cells are smaller than the paper's. What remains
-possible is to learn about people in general, as from any table that is good for training.
+(3) all that a release tells about sensitive values is told by the blocks and these counts, whatever is computed from
+it, and by *other* columns, which are published as they are. If blocks were drawn without a look at values, somebody who
+has no reason beyond the release could believe in no value more than its share in the block, at most 1/l; our blocks
+look a little: `incrowd.publish.blocks` says how, and what was measured. A mean of shares that are at most 1/l is at
+most 1/l, so members need no cap, and with l > 1 cells are smaller than the paper's. What remains possible is to learn
+about people in general, as from any table that is good for training.
 
 Cost: O(k n^2 M) as written in the paper; here members are found by best-first search in a tree of boxes, with the same
 result. Use it when classifiers will be trained on the release; not when recipients need exact sensitive values.
@@ -165,7 +166,7 @@ class NSVDist(CellPublisher):
             parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(table, rng, self.cap)
             return choose(table, rank, self.k, self.cap, self.loss, parts, progress)
         l = exact(self.l)
-        block_of = blocks_of(table, self.k, l, rng)
+        block_of = blocks_of(table, self.k, l, rng.spawn(1)[0])  # how often it draws depends on values: not from rng
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
         rank = rng.permutation(table.n_rows)
         parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(blank, rng, self.k)
