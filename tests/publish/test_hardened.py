@@ -186,6 +186,47 @@ def test_wrong_blocks_are_found(how):
     assert [c.name for c in bad.verify(frame).checks if c.ok is False] == ["blocks"]
 
 
+def of_another_row(release, rng):
+    return replace(release, cell_counts=release.cell_counts[rng.permutation(len(release.cell_counts))])
+
+
+def with_more_of_the_own_value(release, own):
+    counts = release.cell_counts[release.cell_of].copy()
+    at = np.arange(release.n_rows)
+    moved = np.minimum(100, counts[at, 1 - own] - 1)
+    counts[at, own] += moved
+    counts[at, 1 - own] -= moved
+    return replace(release, cell_lo=release.lo, cell_hi=release.hi, cell_of=at, cell_counts=counts)
+
+
+def of_the_paper(frame, blocks, parts):
+    with pytest.warns(ic.PrivacyWarning):
+        release = ic.NSVDist(k=10, mode="paper").publish(frame, SCHEMA, seed=1)
+    about = release.manifest["sensitive"] | {"form": "shares"}
+    return replace(
+        release,
+        manifest=release.manifest | {"sensitive": about},
+        cell_counts=release.cell_counts * np.int32(parts),
+        private=replace(release.private, blocks=blocks),
+    )
+
+
+@pytest.mark.parametrize("how", ["of another row", "own value", "other blocks", "paper", "paper in parts"])
+def test_shares_that_are_no_means_over_covered_people_are_found(how):
+    frame, rng = census(300), np.random.default_rng(1)
+    release = ic.NSVDist(k=10).publish(frame, SCHEMA, seed=1)
+    own = (frame["sick"] == "yes").to_numpy()[release.private.rows].astype(np.int64)
+    block = release.private.blocks
+    bad = {
+        "of another row": lambda: of_another_row(release, rng),
+        "own value": lambda: with_more_of_the_own_value(release, own),
+        "other blocks": lambda: replace(release, private=replace(release.private, blocks=rng.permutation(block))),
+        "paper": lambda: of_the_paper(frame, block, 1),
+        "paper in parts": lambda: of_the_paper(frame, block, 1000),
+    }[how]()
+    assert [c.name for c in bad.verify(frame).checks if c.ok is False] == ["blocks"]
+
+
 def test_shares_that_no_block_has_are_found():
     frame = census(300)
     release = ic.NSVDist(k=10).publish(frame, SCHEMA, seed=1)

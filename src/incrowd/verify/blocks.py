@@ -12,14 +12,24 @@ from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.promises import broken
 from incrowd.verify.verdict import Findings
 
+_LEAST_PARTS = 5000
+_STEPS = 100_000_000  # of a box, an original and a column; of more boxes, some that are spread evenly are looked into
+_STEPS_AT_ONCE = 1 << 24
+
 
 def check_blocks(
-    findings: Findings, claims: Claims, payload: Payload, sensitive: Array | None, blocks: Array | None
+    findings: Findings,
+    claims: Claims,
+    payload: Payload,
+    codes: list[Array],
+    sensitive: Array | None,
+    blocks: Array | None,
 ) -> None:
     """Check that every block keeps what is promised of rows, and that shares are means of shares in blocks.
 
-    A mean lies between the least and the greatest of what it is the mean of; a released row may be off by the parts
-    that rounding moves, at most one for each value.
+    A row's shares are means over k originals in its cell. What the others in it have beyond them is bounded by the
+    least and the greatest share that a block has; where a cell covers k originals and no more, the mean is known. A
+    released row may be off by the parts that rounding moves, at most one for each value.
     """
     if blocks is None or sensitive is None:
         findings.skip("blocks", "needs the original and the owner's private folder, which knows the blocks")
@@ -40,23 +50,57 @@ def check_blocks(
         for promise in about_values
         if (wrong := broken(promise, found, claims)).any()
     ]
-    problems += _outside(payload, found, sizes)
+    problems += _no_means(payload, codes, block, found, sizes, claims.k or 1)
     smallest = int(sizes.min()) if len(sizes) else 0
     findings.levels["block_min"] = smallest
     findings.judge("blocks", problems, f"{len(sizes)} blocks of at least {smallest} rows keep every promise")
 
 
-def _outside(payload: Payload, found: Distributions, sizes: Array) -> list[str]:
+def _no_means(
+    payload: Payload, codes: list[Array], block: Array, found: Distributions, sizes: Array, k: int
+) -> list[str]:
     """Say which rows have a share that no mean of blocks can have."""
-    if payload.counts is None:
+    if payload.counts is None or not len(sizes):
         return []
-    least, most = np.full(found.n_values, np.inf), np.zeros(found.n_values)
-    shares = found.count / sizes[found.owner]
-    np.maximum.at(most, found.value, shares)
-    np.minimum.at(least, found.value, shares)
-    least[np.bincount(found.value, minlength=found.n_values) < found.n_owners] = 0.0
     parts = payload.counts.sum(axis=1, keepdims=True)
-    slack = (found.n_values + 1) / parts
-    told = payload.counts / parts
+    coarse = wrong_rows(np.asarray(parts[:, 0] < _LEAST_PARTS), f"tell shares in fewer than {_LEAST_PARTS} parts")
+    if coarse:
+        return coarse
+    shares = np.zeros((len(sizes), found.n_values))
+    shares[found.owner, found.value] = found.count / sizes[found.owner]
+    least, most = shares.min(axis=0), shares.max(axis=0)
+    slack, told = (found.n_values + 1) / parts, payload.counts / parts
     wrong = (told < least - slack) | (told > most + slack)
-    return wrong_rows(np.asarray(wrong.any(axis=1)), "have a share that no mean of blocks has")
+    outside = np.asarray(wrong.any(axis=1))
+    cells = payload.cells
+    n_boxes = min(cells.n_groups, max(1, _STEPS // max(1, len(block) * len(codes))))
+    boxes = np.linspace(0, cells.n_groups - 1, n_boxes).astype(np.int64)
+    size, total = _covered(payload, codes, block, shares, boxes)
+    place = np.full(cells.n_groups, -1)
+    place[boxes] = np.arange(len(boxes))
+    rows = np.flatnonzero(place[cells.group] >= 0)
+    at = place[cells.group[rows]]
+    spare = (size[at] - k)[:, None]  # originals in the cell who are not counted
+    low, high = (total[at] - spare * most) / k, (total[at] - spare * least) / k
+    off = (told[rows] < low - slack[rows]) | (told[rows] > high + slack[rows])
+    outside[rows[off.any(axis=1)]] = True
+    return wrong_rows(outside, "have a share that no mean of blocks has")
+
+
+def _covered(payload: Payload, codes: list[Array], block: Array, shares: Array, boxes: Array) -> tuple[Array, Array]:
+    """Return how many originals lie in each box, and the sum of the shares in their blocks, [boxes x values]."""
+    order = np.argsort(block, kind="stable")
+    starts = np.searchsorted(block[order], np.arange(len(shares)))
+    ranks = [column[order] for column in codes]
+    size, total = np.zeros(len(boxes), np.int64), np.zeros((len(boxes), shares.shape[1]))
+    step = max(1, _STEPS_AT_ONCE // max(1, len(block)))
+    for begin in range(0, len(boxes), step):
+        some = slice(begin, begin + step)
+        inside = np.ones((len(boxes[some]), len(block)), np.bool_)
+        for m, rank in enumerate(ranks):
+            cell = payload.cells.of_groups(m)[boxes[some]]
+            inside &= (payload.cells.lo[m][cell][:, None] <= rank) & (rank <= payload.cells.hi[m][cell][:, None])
+        per_block = np.add.reduceat(inside, starts, axis=1, dtype=np.int64)
+        size[some] = per_block.sum(axis=1)
+        total[some] = per_block @ shares
+    return size, total

@@ -91,7 +91,8 @@ def check_original(
     if not whole:
         behind = behind.take(np.flatnonzero(listed))
     if claims.in_shares:
-        check_blocks(findings, claims, payload, behind.sensitive, blocks if whole and rows is not None else None)
+        known = blocks if whole and rows is not None else None
+        check_blocks(findings, claims, payload, behind.codes, behind.sensitive, known)
     on_rings = False
     if rings is not None and rows is not None and whole and not claims.homogeneous:
         on_rings = check_rings(findings, claims, payload, behind.codes, rings, promises_only=promises_only)
