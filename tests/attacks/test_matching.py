@@ -104,3 +104,12 @@ def test_values_favoured_beyond_the_promise_are_scored():
     assert finding.verdict == "above the promise"
     kept = ic.attack(release, frame, attacks=["linking"])["linking"]
     assert kept.verdict == "withstood"
+    assert "nothing about values" not in kept.why  # 90 % is not more than 90 %
+
+
+def test_values_that_groups_show_are_told_where_nothing_is_promised_about_them():
+    frame = pl.DataFrame({"q": np.repeat(np.arange(4), 5), "ill": np.repeat(["a", "b", "a", "c"], 5)})
+    release = ic.Mondrian(k=5).publish(frame, small_releases.schema(frame), seed=1)
+    finding = ic.attack(release, frame, attacks=["linking"])["linking"]
+    assert finding.verdict == "withstood"
+    assert "nothing about values: 20 are told" in finding.why

@@ -110,6 +110,16 @@ def test_known_values_are_not_scored_and_help():
     assert alone.verdict == "withstood"
     assert helped.numbers["certain"] > alone.numbers["certain"] + 5
     assert helped.success.people == 120 - helped.numbers["known"]
+    assert helped.numbers["certain_by_known"] > 5
+    assert helped.verdict == "withstood"  # a group of four says no more than it says
+
+
+def test_known_values_do_not_hide_what_overlapping_rows_give_away():
+    frame = spread_out(np.random.default_rng(3), 150)
+    release = paper(4, 2).publish(frame, small_releases.schema(frame), seed=1)
+    finding = ic.attack(release, frame, attacks=["reconstruction"], known=0.2)["reconstruction"]
+    assert finding.verdict == "above the promise"
+    assert finding.numbers["certain_beyond_rows"] >= 10
 
 
 def test_one_block_of_noise_tells_nothing():

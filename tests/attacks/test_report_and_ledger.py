@@ -56,6 +56,8 @@ def test_wrong_questions_are_refused(frame, release):
         ic.attack(release, frame, known=2)
     with pytest.raises(ic.SchemaError, match="no column 'q1'"):
         ic.attack(release, frame.drop("q1"))
+    with pytest.raises(ic.SchemaError, match="40 of them outside"):
+        ic.attack(release, frame.with_columns(ill=pl.lit("elsewhere")))
     with pytest.raises(ic.SchemaError, match="the manifest says 40"):
         ic.attack(release, frame[:39])
 

@@ -63,13 +63,16 @@ def attack(scene: Scene) -> Finding:
             broken = True
             at_risk = at_risk | over
             why.append(f"values favoured beyond {scene.limit:.1%} are right in {success.precision:.1%} of the cases")
+    promised = f"; promised are {scene.k}"
+    if success is not None and success.claimed and scene.limit == 1:
+        promised += f", and nothing about values: {success.claimed} are told with more than {_SURE:.0%}"
     verdict: Outcome = "above the promise" if broken else "withstood"
     risk = 1 / np.maximum(1, fitting_rows)
     return Finding(
         "linking",
         "everybody's quasi-identifiers and who is in the table",
         verdict,
-        ", ".join(why) + f"; promised are {scene.k}",
+        ", ".join(why) + promised,
         success,
         baseline,
         numbers,

@@ -42,6 +42,18 @@ def propagate(statements: Sequence[Statement], possible: Possible) -> Possible:
     return possible
 
 
+def certain_alone(statements: Sequence[Statement], possible: Possible) -> npt.NDArray[np.bool_]:
+    """Tell about whom some statement by itself leaves one value, given what is possible before."""
+    found = np.zeros(len(possible), np.bool_)
+    for statement in statements:
+        inside = possible[statement.people]
+        by_itself = Statement(np.arange(len(inside)), statement.counts, statement.certain)
+        while len(_narrow(by_itself, inside)):
+            pass
+        found[statement.people[inside.sum(axis=1) == 1]] = True
+    return found
+
+
 def reduce(statement: Statement, possible: Possible) -> Statement:
     """Leave out of a whole statement the people whose value is known."""
     open_ones = possible[statement.people].sum(axis=1) > 1

@@ -9,12 +9,13 @@ people. Three steps, each on what the one before has found:
 3. Beliefs from random worlds that fit everything (`worlds`), with the pattern of the population as prior.
 
 Distributions that are mixed from shares of blocks are no equations about people. Whatever is computed from them, it
-cannot tell more than the blocks' counts; so step 3 is done with those, if the private part tells the blocks: more than
-any adversary has, and a bound for all of them.
+cannot tell more than the blocks and their counts; so step 3 is done with the counts, if the private part tells the
+blocks: more than any adversary has. Not tried is to learn from how blocks were cut: see `incrowd.publish.blocks`.
 
 A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes or a forest on the same beliefs, each
 person by others): what the release tells about anybody like this person, in the table or not. With `known` the
-adversary knows the values of some people beforehand, and is scored on the others.
+adversary knows the values of some people beforehand, and is scored on the others. What follows from known values and
+one row by itself is counted, and not held against the release: no promise is about somebody who knows the others.
 
 Compared with the promise: with l > 1 it is broken when a value is certain, or when claims are right more often than 1/l
 and reach more people than the pattern alone (95 % intervals apart). With l = 1 nothing is promised about values; it
@@ -33,7 +34,7 @@ import numpy.typing as npt
 from incrowd.attacks import bayes, recomputing, worlds
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wilson, worst
 from incrowd.attacks.linking import beliefs, shown_values
-from incrowd.attacks.propagation import Possible, propagate
+from incrowd.attacks.propagation import Possible, certain_alone, propagate
 from incrowd.attacks.scene import Floats, Scene
 from incrowd.attacks.statements import Statement, collect, of_blocks, state, tells_blocks
 from incrowd.privacy import exact
@@ -58,12 +59,13 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
     if not scene.n_suppressed:  # everybody is behind a row that fits, and it leaves the own value possible
         possible &= beliefs(scene, scene.pairs)[scene.point_of] > 0
     statements = collect(scene)
+    alone = certain_alone(statements, possible) if told.any() else np.zeros(scene.n_people, np.bool_)
     everybody = state(np.arange(scene.n_people), np.array(scene.release.manifest["sensitive"]["marginal"], np.int64))
     possible = propagate([*statements, everybody], possible)
     facts = of_blocks(scene) if tells_blocks(scene) else statements
     believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
     usual = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
-    return _judge(scene, facts, possible, believed, usual, told, n_entries)
+    return _judge(scene, facts, possible, believed, usual, told, alone, n_entries)
 
 
 def _believe(
@@ -156,6 +158,7 @@ def _judge(
     believed: Floats,
     patterns: list[Floats],
     told: npt.NDArray[np.bool_],
+    alone: npt.NDArray[np.bool_],
     n_entries: int,
 ) -> Finding:
     assert scene.truth is not None
@@ -166,12 +169,14 @@ def _judge(
     success = Score(f"value believed with more than {bar:.0%}", int((claimed & right).sum()), int(claimed.sum()), n)
     pattern, usual, baseline = _best_pattern(truth, asked, patterns, bar)
     certain = asked & (possible.sum(axis=1) == 1)
-    beyond = certain & (_shown(scene) < 1 - _ROUNDING)
-    gained = wilson(success.right, n)[0] > wilson(baseline.right, n)[1]
+    beyond = certain & ~alone & (_shown(scene) < 1 - _ROUNDING)
+    ours = claimed & ~alone
+    n_right = int((ours & right).sum())
+    gained = wilson(n_right, n)[0] > wilson(baseline.right, n)[1]
     broken = bool(beyond.any())
     why = f"{int(certain.sum())} of {n} values follow for certain, {int(beyond.sum())} of them shown by no row alone"
     if scene.limit < 1:
-        broken |= gained and success.interval[0] > scene.limit
+        broken |= gained and wilson(n_right, int(ours.sum()))[0] > scene.limit
         why += f"; beliefs above {bar:.0%} are promised to nobody"
     if success.claimed:
         why += f"; {success.claimed} claims, of which {success.precision:.1%} are right"
@@ -181,6 +186,7 @@ def _judge(
         "certain": int(certain.sum()),
         "certain_share": float(certain.sum() / max(1, n)),
         "certain_beyond_rows": int(beyond.sum()),
+        "certain_by_known": int((certain & alone).sum()),
         "claimed_share": float(claimed.sum() / max(1, n)),
         "belief_in_truth_mean": float(believed[at, truth][asked].mean()) if n else None,
         "pattern_in_truth_mean": float(pattern[at, truth][asked].mean()) if n else None,

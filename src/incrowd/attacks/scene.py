@@ -18,6 +18,7 @@ import polars as pl
 from incrowd.errors import SchemaError
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.groups import label_groups
+from incrowd.recoding import nearest_leaves
 from incrowd.release import Release
 from incrowd.table import clean
 
@@ -184,6 +185,8 @@ def look(release: Release, original: pl.DataFrame, *, same: bool = True) -> Scen
             tokens = manifest["missing"]["tokens"]
             kept &= clean(original[about["name"]], None, None, tokens).is_not_null().to_numpy()
     outside = kept & (codes == OUTSIDE).any(axis=1)
+    if truth is not None:
+        outside |= kept & (truth == UNKNOWN)
     if same and (outside.any() or kept.sum() != manifest["rows"]["released"] + manifest["rows"]["suppressed"]):
         fact = f"The original has {int(kept.sum())} people, {int(outside.sum())} of them outside the published domains"
         fact += f", and the manifest says {manifest['rows']['released'] + manifest['rows']['suppressed']}"
@@ -193,10 +196,18 @@ def look(release: Release, original: pl.DataFrame, *, same: bool = True) -> Scen
     return Scene(release, np.asfortranarray(codes[at]), at, None if truth is None else truth[at], k, limit)
 
 
-def code_quasi(release: Release, frame: pl.DataFrame) -> Codes:
-    """Return leaf ranks of the quasi-identifiers of any people, `OUTSIDE` where the release does not know a value."""
-    columns = release.clean_quasi(frame)
-    return np.column_stack([h.encode(column) for h, column in zip(release.hierarchies, columns, strict=True)])
+def code_quasi(release: Release, frame: pl.DataFrame, *, nearest: bool = False) -> Codes:
+    """Return leaf ranks of the quasi-identifiers of any people, `OUTSIDE` where the release does not know a value.
+
+    With `nearest`, an unknown number or date is the known one that is nearest to it.
+    """
+    coded = []
+    for hierarchy, column in zip(release.hierarchies, release.clean_quasi(frame), strict=True):
+        codes = hierarchy.encode(column)
+        if nearest and (codes == OUTSIDE).any() and hierarchy.ordered:
+            codes = np.where(codes == OUTSIDE, nearest_leaves(hierarchy, column)[0], codes)
+        coded.append(codes)
+    return np.column_stack(coded)
 
 
 def code_sensitive(release: Release, frame: pl.DataFrame) -> Codes | None:
