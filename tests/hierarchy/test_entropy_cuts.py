@@ -43,6 +43,35 @@ def test_counts_near_the_threshold(counts):
     assert nested_cuts(np.array(counts)) == expected
 
 
+@given(
+    st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=3).filter(any), min_size=2, max_size=9).filter(
+        lambda counts: len({len(row) for row in counts}) == 1
+    ),
+    st.integers(0, 3),
+    st.integers(1, 30),
+)
+def test_levels_that_are_cut_in_any_case(counts, levels, rows):
+    counts = np.array(counts)
+    paid, found = nested_cuts(counts), nested_cuts(counts, levels=levels, rows=rows)
+    assert nested_cuts(counts, levels=0, rows=rows) == paid
+    assert len(found) >= len(paid)
+    assert all(set(one) <= set(other) for one, other in zip(paid, found, strict=False))
+    assert found or not levels or all(min(counts[:c].sum(), counts[c:].sum()) < rows for c in splits(counts))
+    for depth in range(min(levels, len(found))):
+        before, bounds = [0, *(found[depth - 1] if depth else []), len(counts)], found[depth]
+        for cut in set(bounds) - set(before) - set(paid[-1] if paid else []):
+            first, end = max(b for b in before if b < cut), min(b for b in before if b > cut)
+            assert min(counts[first:cut].sum(), counts[cut:end].sum()) >= rows
+
+
+def splits(counts):
+    """Cuts that tell anything about the classes: their shares differ on both sides."""
+    for c in range(1, len(counts)):
+        low, high = counts[:c].sum(axis=0), counts[c:].sum(axis=0)
+        if (low * high.sum() != high * low.sum()).any():
+            yield c
+
+
 def test_no_cut_is_worth_it():
     tree = mdl().build(pl.Series("x", [1, 2, 3, 4]), pl.Series(["a", "b", "a", "b"]))
     assert (tree.n_levels, tree.label(0, 3)) == (2, "*")

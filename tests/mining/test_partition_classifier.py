@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import incrowd as ic
-from incrowd.mining.discretize import discretized, in_intervals, mdl_cuts
+from incrowd.mining.discretize import discretized, in_intervals, mdl_cuts, quasi_cuts
 from incrowd.mining.feature_search import FeatureSearch
 from incrowd.mining.levels import Levels
 from incrowd.mining.wrapper_fitness import WrapperFitness, dealt
@@ -247,6 +247,24 @@ def test_numbers_are_cut_into_the_finest_intervals():
     assert of == {"age": cuts}
     assert cut["age"].equals(names, null_equal=True)
     assert cut["job"].equals(frame["job"])
+
+
+def test_quasi_identifiers_are_cut_twice_in_any_case():
+    rng = np.random.default_rng(1)
+    x, luck = np.repeat(np.arange(80), 2), rng.random(160)
+    weak = pl.Series("y", np.where(luck < 0.4 + x / 400, "a", "b"))
+    column = pl.Series("x", [*x, None])
+    y = pl.Series([*weak, "b"])
+    assert mdl_cuts(column, y) == ()
+    for k, most in ((1, 3), (40, 3), (70, 1), (81, 0)):
+        cuts = quasi_cuts(column, y, k=k)
+        assert len(cuts) <= most
+        assert (len(cuts) > 0) == (k < 81)
+        shown = in_intervals(column, cuts).drop_nulls()
+        assert shown.value_counts()["count"].min() >= max(k, 20)
+    frame = pl.DataFrame({"x": column, "y": y})
+    assert discretized(frame, "y", ["x"])[1] == {"x": ()}
+    assert discretized(frame, "y", ["x"], k=2)[1] == {"x": quasi_cuts(column, y, k=2)}
 
 
 def test_neighbouring_floats_can_be_cut():

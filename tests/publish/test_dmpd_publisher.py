@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 import incrowd as ic
 from incrowd.privacy import Privacy
 from incrowd.publish.feature_partition import Features, suppressed
+from incrowd.release.intervals import in_intervals
 from strategies import tables
 
 QUICK = {"generations": 3, "population": 8}
@@ -150,12 +151,26 @@ def test_numbers_are_cut_and_others_are_not():
     release = ic.DMPD(k=20, **QUICK).publish(frame, schema, seed=0)
     assert release.quasi == ["age"]
     (age_column,) = [column for column in release.manifest["columns"] if column["name"] == "age"]
-    assert len(age_column["cuts"]) == 1
+    assert age_column["cuts"] == [44.5]  # more intervals are not fitter
     (shown,) = [projection["age"] for projection in release.projections if "age" in projection.columns]
-    low, high = f"(-inf-{age_column['cuts'][0]:g}]", f"({age_column['cuts'][0]:g}-inf)"
-    assert set(shown) == {low, high}
+    assert set(shown) == {"(-inf-44.5]", "(44.5-inf)"}
     predicted = release.classifier().predict(pl.DataFrame({"hours": [3, 3], "age": [21, 68], "unused": ["a", "b"]}))
     assert predicted.tolist() == ["n", "y"]
+
+
+def test_numbers_that_mdl_leaves_whole_are_cut_if_that_is_fitter():
+    rng = np.random.default_rng(3)
+    age = np.arange(60) + 20
+    frame = pl.DataFrame({"age": age, "old": np.where(rng.random(60) < 0.3 + (age > 50) * 0.35, "y", "n")})
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="old")
+    few, many = (Features.of(frame, schema, k=10, fine=fine) for fine in (False, True))
+    assert few.is_pointless
+    assert [column["name"] for column in many.columns] == ["age"]
+    release = ic.DMPD(k=10, **QUICK).publish(frame, schema, seed=0)
+    assert release.parts == [["age"]]
+    assert release.levels["accuracy"] > release.levels["accuracy_of_class_alone"]
+    assert set(release.projections[0]["age"]) == set(in_intervals(frame["age"], many.columns[0]["cuts"]))
+    assert release.projections[0]["age"].value_counts()["count"].min() >= 10
 
 
 @given(tables(min_rows=4, missing=False), st.integers(1, 4), st.sampled_from([1, 1.2, 1.5]), st.integers(0, 3))

@@ -2,6 +2,7 @@
 
 A cut splits a segment of the values where the class entropy of the two parts is least; it is kept when its gain pays
 for its description. Both parts are cut again in the same way, so the depth of the recursion gives nested levels.
+The first levels may be asked for whether their cuts pay or not, with at least so many rows on both sides.
 
 Works on the class counts of the distinct values, O(values x classes) per level, whatever the number of rows.
 
@@ -27,13 +28,17 @@ Floats = npt.NDArray[np.float64]
 TIE = 1e-12  # entropies this close are equal but for rounding
 
 
-def nested_cuts(counts: Counts) -> list[list[int]]:
+def nested_cuts(counts: Counts, *, levels: int = 0, rows: int = 1) -> list[list[int]]:
     """Return the cuts that exist at each depth, each depth with those of the one before.
 
     Parameters
     ----------
     counts
         How often each class occurs with each distinct value, [values x classes], values in order.
+    levels
+        So many levels of segments are cut even where a cut does not pay for its description, if it has any gain.
+    rows
+        That both sides of such a cut have at least.
 
     Returns
     -------
@@ -45,25 +50,31 @@ def nested_cuts(counts: Counts) -> list[list[int]]:
     >>> import numpy as np
     >>> nested_cuts(np.array([[9, 0], [8, 0], [0, 9], [0, 9], [9, 0]]))
     [[2], [2, 4]]
+    >>> weak = np.array([[3, 2], [2, 3], [3, 2]])
+    >>> nested_cuts(weak), nested_cuts(weak, levels=1), nested_cuts(weak, levels=2, rows=5)
+    ([], [[1]], [[1], [1, 2]])
     """
     cumulated = np.concatenate([np.zeros((1, counts.shape[1]), np.int64), np.cumsum(counts, axis=0)])
     segments = [(0, len(counts))]
     cuts: list[int] = []
-    levels: list[list[int]] = []
+    found: list[list[int]] = []
     while segments:
         parts = []
         for first, end in segments:
             cut = _best_cut(cumulated, first, end)
+            if cut is None and len(found) < levels:
+                cut = _best_cut(cumulated, first, end, rows)
             if cut is not None:
                 cuts.append(cut)
                 parts += [(first, cut), (cut, end)]
         if parts:
-            levels.append(sorted(cuts))
+            found.append(sorted(cuts))
         segments = parts
-    return levels
+    return found
 
 
-def _best_cut(cumulated: Counts, first: int, end: int) -> int | None:
+def _best_cut(cumulated: Counts, first: int, end: int, rows: int | None = None) -> int | None:
+    """Return the best cut of a segment if it pays, or with a number of rows the best with as many on both sides."""
     if end - first < 2:
         return None
     below = cumulated[first + 1 : end] - cumulated[first]
@@ -73,8 +84,12 @@ def _best_cut(cumulated: Counts, first: int, end: int) -> int | None:
     entropy_below, entropy_above = _entropy(below), _entropy(above)
     share = below.sum(axis=1) / n_rows
     after = share * entropy_below + (1 - share) * entropy_above  # E(A, T; S)
+    if rows is not None:
+        after[np.minimum(below.sum(axis=1), above.sum(axis=1)) < rows] = np.inf
     best = int(np.flatnonzero(after <= after.min() + TIE)[0])
     before = float(_entropy(total[None, :])[0])
+    if rows is not None:
+        return first + 1 + best if after[best] < before - TIE else None
     k, k_below, k_above = (int(np.count_nonzero(c)) for c in (total, below[best], above[best]))
     kept = k * before - k_below * float(entropy_below[best]) - k_above * float(entropy_above[best])
     delta = math.log2(3**k - 2) - kept

@@ -14,19 +14,19 @@ say that k rows are left for somebody who knows a person's quasi-identifiers in 
 a single class, and rule out nearly all rows of a group of the other. `verify` tells how few rows of a projection may be
 left (`rows_fitting_min`), and how few share quasi-identifiers *and* class (`rows_with_class_min`).
 
-Cost: (generations + 1) x population partitions at most, each a sum of arrays plus, for every set of columns not seen
-before, one classifier per fold. Use it when recipients train classifiers and need values as they
-are, without hierarchies; not when they need whole rows. With many quasi-identifiers and a large k little is left: then
-nothing but the class is released, and said so.
+Cost: (generations + 1) x population partitions at most, and as many again where numbers can be cut in two ways. Each is
+a sum of arrays plus, for every set of columns not seen before, one classifier per fold. Use it when recipients train
+classifiers and need values as they are, without hierarchies; not when they need whole rows. With many quasi-identifiers
+and a large k little is left: then nothing but the class is released, and said so.
 
 Extensions that the paper asks for (sections 5.10 and 6): *l*, as above; *suppress*, see
 `incrowd.publish.feature_partition`; *quasi_sets*: several sets of quasi-identifiers, each of which holds all of the
 above by itself, for people who know one of them and not two.
 
-Where the paper is silent: numbers that are not quasi-identifiers are not cut; `incrowd.mining.feature_search`,
-`wrapper_fitness` and `partition_classifier` tell of the search, the fitness and the classifier. Lemma 2 supposes that
-an attacker knows no dependency between columns: of columns that tell each other value for value one is used at most.
-The paper releases an empty set if no partition is allowed; here it is the class column alone.
+Where the paper is silent: numbers that are not quasi-identifiers are not cut; `incrowd.mining.discretize` tells where
+the others are; `feature_search`, `wrapper_fitness` and `partition_classifier` tell of search, fitness and classifier.
+Lemma 2 supposes that an attacker knows no dependency between columns: of columns that tell each other value for value
+one is used at most. The paper releases an empty set if no partition is allowed; here it is the class column alone.
 
 Reference: Matatov, Rokach, Maimon: Privacy-preserving data mining: A feature set partitioning approach,
 Information Sciences 180, 2010, Algorithm 1.
@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -58,9 +58,12 @@ from incrowd.release.checked import checked
 from incrowd.schema import Schema
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.publish.feature_partition import Features
 
 QuasiSets = Sequence[Sequence[str]]
+Numbers = dict[str, float | int]
 INDUCERS = ("tree", "c45", "naive_bayes")
 _MOST_SEED = 2**62
 
@@ -155,15 +158,13 @@ class DMPD(Publisher):
         With a seed, projections are shuffled by the seed and the whole table: whoever guesses it cannot undo the order,
         and whoever has both has the table.
         """
-        from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn, which takes a second
-
         report = progress or (lambda _stage, _done, _total: None)
         original = io.to_polars(frame)
         report("coding", 0, 1)
-        features = Features.of(original, schema, k=self.k, l=self.l, suppress=self.suppress, quasi_sets=self.quasi_sets)
+        ways = self._ways(original, schema)
         report("coding", 1, 1)
         rng = np.random.default_rng(seed)
-        parts, numbers = self._search(features, rng, report)
+        features, parts, numbers = self._fittest(ways, rng, report)
         release = features.release(
             parts,
             method={"name": self.name, "parameters": self.parameters()},
@@ -179,13 +180,40 @@ class DMPD(Publisher):
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "quasi_sets"}
         return given | {"inducer": self.inducer if isinstance(self.inducer, str) else type(self.inducer).__name__}
 
+    def _ways(self, original: pl.DataFrame, schema: Schema) -> list[Features]:
+        """Return the table with its numbers cut by MDL, and if that differs on two levels in any case."""
+        few, many = (self._features(original, schema, fine=fine) for fine in (False, True))
+        return [few] if few.columns == many.columns else [few, many]
+
+    def _features(self, original: pl.DataFrame, schema: Schema, *, fine: bool = False) -> Features:
+        from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn, which takes a second
+
+        return Features.of(
+            original, schema, k=self.k, l=self.l, suppress=self.suppress, quasi_sets=self.quasi_sets, fine=fine
+        )
+
+    def _fittest(
+        self, ways: Sequence[Features], rng: np.random.Generator, progress: Progress
+    ) -> tuple[Features, Partition, Numbers]:
+        """Return of several ways to cut numbers the one with the fittest partition, the first of equals."""
+        each = replace(self, seconds=None if self.seconds is None else self.seconds / len(ways))
+        found: list[tuple[Features, Partition, Numbers]] = []
+        start = rng.bit_generator.state
+        for features in ways:
+            rng.bit_generator.state = start  # the same folds for all, or luck decides
+            parts, numbers, was_interrupted = each._search(features, rng, progress)
+            found.append((features, parts, numbers))
+            if was_interrupted:
+                break
+        return max(found, key=lambda one: one[2].get("accuracy", 0.0))
+
     def _search(
         self, features: Features, rng: np.random.Generator, progress: Progress
-    ) -> tuple[Partition, dict[str, float | int | None]]:
-        """Return the fittest partition whose levels are kept, and what there is to say about the search."""
+    ) -> tuple[Partition, Numbers, bool]:
+        """Return the fittest partition whose levels are kept, what there is to say, and whether it was interrupted."""
         fold_seed, search_seed = (int(number) for number in rng.integers(_MOST_SEED, size=2))
         if features.is_pointless:
-            return EMPTY, {}
+            return EMPTY, {}, False
         wrapper = features.fitness(inducer=self._inducer(), folds=self.folds, seed=fold_seed % 2**32)
         limits = features.limits
 
@@ -200,18 +228,21 @@ class DMPD(Publisher):
         def allowed(parts: Partition) -> bool:  # line 17
             return limits.joined(parts) >= self.k
 
+        was_interrupted = False
         try:
             search.run(progress, _Stop(search, allowed, self.patience, self.seconds))
         except KeyboardInterrupt:
             if EMPTY not in search.scores:
                 raise
+            was_interrupted = True
         best = search.best(allowed)  # SelectBestValidPartitioning
-        return best, {
+        numbers = {
             "accuracy": search.scores[best],
             "accuracy_of_class_alone": search.scores[EMPTY],
             "generations": search.n_done,
             "partitions": len(search.scores),
         }
+        return best, numbers, was_interrupted
 
     def _inducer(self) -> Any:  # noqa: ANN401
         """Return the classifier to use; ``None`` is the default tree."""

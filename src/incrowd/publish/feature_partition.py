@@ -1,8 +1,8 @@
 """A table made ready for a search of partitions: columns as they would be published, their levels, their fitness.
 
 Shared by the methods that share columns out among projections. Quasi-identifiers that are numbers are cut where the
-classes come apart (MDL) and shown as intervals; rare values may be suppressed; everything else is shown as it is.
-*Other* columns are features too, and do not count for the levels.
+classes come apart (`incrowd.mining.discretize`) and shown as intervals; rare values may be suppressed; everything else
+is shown as it is. *Other* columns are features too, and do not count for the levels.
 
 A quasi-identifier that breaks k or l all by itself is left out from the start: more columns make groups smaller and
 shares larger, never the other way, so no partition with it is allowed. So is a column with one value only, and a copy:
@@ -27,7 +27,7 @@ import polars as pl
 
 from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy.hierarchy import Codes, type_of
-from incrowd.mining.discretize import mdl_cuts
+from incrowd.mining.discretize import mdl_cuts, quasi_cuts
 from incrowd.mining.feature_search import Partition
 from incrowd.mining.levels import Levels
 from incrowd.mining.wrapper_fitness import WrapperFitness
@@ -85,6 +85,7 @@ class Features:
         l: float = 1,
         suppress: float = 0.0,
         quasi_sets: QuasiSets | None = None,
+        fine: bool = False,
     ) -> Features:
         """Make a table ready.
 
@@ -100,6 +101,8 @@ class Features:
             Largest share of a column's rows that may lose their value.
         quasi_sets
             Sets of quasi-identifiers that somebody may know, each by itself; by default one of all.
+        fine
+            Whether numbers are cut twice in any case, and not where MDL says only.
         """
         target = _target(schema)
         sets = _checked_sets(quasi_sets, schema)
@@ -116,7 +119,9 @@ class Features:
         _require_features(used.select(names), schema)
         shown, columns = [], []
         for name in names:
-            column, about = _published(used[name], used[target], schema, classes, k=k, l=l, suppress=suppress)
+            column, about = _published(
+                used[name], used[target], schema, classes, k=k, l=l, suppress=suppress, fine=fine
+            )
             if column.n_unique() > 1:
                 shown.append(column)
                 columns.append(about)
@@ -278,14 +283,22 @@ def _holds(column: pl.Series, classes: Codes, *, k: int, l: float) -> bool:
 
 
 def _published(
-    column: pl.Series, target: pl.Series, schema: Schema, classes: Codes, *, k: int, l: float, suppress: float
+    column: pl.Series,
+    target: pl.Series,
+    schema: Schema,
+    classes: Codes,
+    *,
+    k: int,
+    l: float,
+    suppress: float,
+    fine: bool,
 ) -> tuple[pl.Series, dict[str, Any]]:
     """Return a column as it would be published, and its entry in the manifest."""
     if column.name in schema.other:
         return column, {"name": column.name, "role": "other", "type": None, "cuts": None, "suppressed": 0}
     kind, cuts, n_suppressed = type_of(column), None, 0
     if kind in ("int", "float"):
-        cuts = mdl_cuts(column, target)
+        cuts = quasi_cuts(column, target, k=k) if fine else mdl_cuts(column, target)
         column = in_intervals(column, cuts)
     if suppress > 0:
         column, n_suppressed = suppressed(column, classes, k=k, l=l, most=suppress)

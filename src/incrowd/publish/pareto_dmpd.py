@@ -42,7 +42,7 @@ from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.mining.feature_search import EMPTY, Partition, partition_of, require_whole
 from incrowd.mining.frontier import Frontier, FrontierPoint
 from incrowd.mining.spea2 import ParetoSearch, Point
-from incrowd.publish.dmpd import DMPD
+from incrowd.publish.dmpd import DMPD, Numbers
 from incrowd.publish.publisher import Progress
 from incrowd.release import ProjectionRelease
 from incrowd.release.checked import checked
@@ -169,20 +169,21 @@ class ParetoDMPD(DMPD):
 
     def _search(
         self, features: Features, rng: np.random.Generator, progress: Progress
-    ) -> tuple[Partition, dict[str, float | int | None]]:
-        """Return the most accurate partition of level k or more, and what there is to say about the search."""
+    ) -> tuple[Partition, Numbers, bool]:
+        """Return the most accurate partition of level k, what there is to say, and whether it was interrupted."""
         if features.is_pointless:
-            return EMPTY, {}
+            return EMPTY, {}, False
         fold_seed = int(rng.integers(_MOST_FOLD_SEED))
         wrapper = features.fitness(inducer=self._inducer(), folds=self.folds, seed=fold_seed)
-        search, _ = self._searched(features, wrapper, rng, progress)
+        search, was_interrupted = self._searched(features, wrapper, rng, progress)
         best = search.frontier()[0]
-        return best, {
+        numbers: Numbers = {
             "accuracy": search.scores[best][0],
             "accuracy_of_class_alone": search.scores[EMPTY][0],
             "generations": search.n_done,
             "partitions": len(search.scores),
         }
+        return best, numbers, was_interrupted
 
     def _searched(
         self, features: Features, wrapper: WrapperFitness, rng: np.random.Generator, progress: Progress
@@ -209,10 +210,9 @@ class ParetoDMPD(DMPD):
             return search, True
         return search, False
 
-    def _features(self, original: pl.DataFrame, schema: Schema) -> Features:
-        from incrowd.publish.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn
-
-        return Features.of(original, schema, k=self.k, l=self.l, suppress=self.suppress, quasi_sets=self.quasi_sets)
+    def _ways(self, original: pl.DataFrame, schema: Schema) -> list[Features]:
+        """One way to cut numbers: a frontier is of one table."""
+        return [self._features(original, schema)]
 
     def _original_accuracy(self, original: pl.DataFrame, features: Features, fold_seed: int) -> float:
         """Return the accuracy of the same inducer in the same folds, on all columns as they came."""
