@@ -60,3 +60,25 @@ def test_wrong_names_are_exit_code_2(incrowd):
     code, _, err = incrowd("attack", "safe", "--original", "data.csv", "--attacks", "guessing")
     assert code == 2
     assert "no attack 'guessing'" in err
+
+
+def test_people_with_other_numbers_are_compared_by_the_nearest(incrowd, tmp_path):
+    frame = pl.read_csv(tmp_path / "data.csv").with_columns(pl.col("age") + 0.5)
+    frame.write_csv(tmp_path / "between.csv")
+    incrowd("publish", "data.csv", "-s", "data.toml", "-k", "15", "-o", "safe")
+    asked = ("attack", "safe", "--original", "data.csv", "--attacks", "classifier", "--non-members", "between.csv")
+    found = json.loads(incrowd(*asked, "--json")[1])["findings"][0]
+    assert found["baseline"]["people"] == 90
+
+
+def test_a_ledger_that_cannot_be_written_is_refused_before_anything_is(incrowd, tmp_path):
+    code, _, err = incrowd("publish", "data.csv", "-s", "data.toml", "-k", "15", "-o", "r", "--ledger", "no/led.json")
+    assert (code, (tmp_path / "r").exists()) == (2, False)
+    assert "ledger" in err
+
+
+def test_publish_tells_what_a_release_withstood(incrowd):
+    found = json.loads(
+        incrowd("publish", "data.csv", "-s", "data.toml", "-k", "15", "-o", "r", "--attack", "--json")[1]
+    )
+    assert any("withstood linking, matching, reconstruction" in note for note in found["notes"])

@@ -37,6 +37,8 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
     X, y = np.concatenate(rows), np.concatenate(labels)
     members = scene.codes, scene.truth
     others = None if non_members is None else _coded(scene, non_members)
+    if others is not None and len(others[1]) == 0:
+        return not_applicable("classifier", "every non-member has a name that the release does not know")
     sizes = [hierarchy.n_leaves for hierarchy in scene.release.hierarchies]
     classifiers = {
         "naive_bayes": CategoricalNB(min_categories=sizes),
@@ -75,7 +77,7 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
 
 def _coded(scene: Scene, frame: pl.DataFrame) -> tuple[Codes, Codes]:
     """Return the people whose values the release knows, coded."""
-    codes, values = code_quasi(scene.release, frame), code_sensitive(scene.release, frame)
+    codes, values = code_quasi(scene.release, frame, nearest=True), code_sensitive(scene.release, frame)
     assert values is not None
     fine = (codes != OUTSIDE).all(axis=1) & (values != UNKNOWN)
     return codes[fine], values[fine]

@@ -47,9 +47,10 @@ class AttackReport:
     def raise_for_breaches(self) -> None:
         """Raise `VerificationError` unless all attacks stayed below the promise."""
         if not self.ok:
-            fact = f"{len(self._broken)} of {len(self.findings)} attacks got above the promise of this release"
+            found = [f"{f.attack}: {f.why}" for f in self._broken]
+            fact = f"{len(found)} of {len(self.findings)} attacks got above the promise of this release\n  "
             hint = "do not hand it out: raise k or l, or use another method or mode"
-            raise VerificationError(fact, hint, violations=[f"{f.attack}: {f.why}" for f in self._broken])
+            raise VerificationError(fact + "\n  ".join(found), hint, violations=found)
 
     @property
     def _broken(self) -> list[Finding]:

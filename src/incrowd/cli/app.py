@@ -147,6 +147,12 @@ def publish(
         raise ParameterError(fact, "use -k, -l, --l-kind, -t and --alpha")
     parameters |= own
     publisher = make(method, **parameters)
+    if attack and publisher.kind == "projections":
+        fact = "Attacks are about rows with generalized cells, and this method publishes projections"
+        raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
+    if ledger is not None:
+        attacking.check_ledger(ledger)
+    notes: list[str] = []
     roles = Schema.from_toml(schema)
     with screen.progress() as progress:
         frame = io.read(data, query=query, types=roles.types, missing_tokens=roles.missing_tokens, progress=progress)
@@ -154,11 +160,12 @@ def publish(
             screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
         release = publisher.publish(frame, roles, seed=seed, progress=progress)
         if attack:
-            attacking.before_writing(release, frame, progress)
+            notes.append(attacking.before_writing(release, frame, progress))
         progress("writing", 0, 1)
         release.save(output)
         progress("writing", 1, 1)
     summary = summarize(release, output)
+    summary["notes"] += notes
     if ledger is not None and (told := attacking.write_down(ledger, release, frame, output)):
         summary["notes"].append(told)
     if as_json:

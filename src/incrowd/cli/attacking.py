@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli.show import Screen
+from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
     from incrowd.release import Release
@@ -69,11 +71,23 @@ def before_writing(
     release: Release,
     frame: Any,  # noqa: ANN401
     progress: Callable[[str, int, int], None],
-) -> None:
-    """Attack a release that nobody has seen yet; raise if an attack gets above its promise."""
+) -> str:
+    """Attack a release that nobody has seen yet; raise if it is broken, else say what it withstood."""
     from incrowd.attacks import attack as run
 
-    run(release, frame, attacks=_BEFORE_WRITING, progress=progress).raise_for_breaches()
+    report = run(release, frame, attacks=_BEFORE_WRITING, progress=progress)
+    report.raise_for_breaches()
+    return f"attacked before it was written: {report.headline.partition(': ')[2]}; see incrowd attack."
+
+
+def check_ledger(ledger: Path) -> None:
+    """Refuse a ledger that could not be written later, when the release is there already."""
+    from incrowd.attacks.ledger import Ledger
+
+    Ledger(ledger)
+    if not os.access(ledger if ledger.exists() else ledger.absolute().parent, os.W_OK):
+        fact = f"The ledger {ledger} cannot be written"
+        raise ParameterError(fact, "name a file in a folder that exists and is yours")
 
 
 def write_down(ledger: Path, release: Release, frame: Any, folder: Path) -> str | None:  # noqa: ANN401

@@ -49,6 +49,9 @@ def save(release: Release, path: Path) -> None:
 
 def load(path: Path) -> Release | ProjectionRelease:
     """Read a release folder, and the private one if it lies beside it."""
+    if not path.is_dir():
+        fact = f"{path} is not a release folder"
+        raise InputError(fact, "give the folder that publish wrote")
     manifest = read_manifest(path)
     if manifest.get("payload") == PAYLOAD:
         return ProjectionRelease.load(path)
