@@ -25,6 +25,7 @@ from incrowd.attacks.scene import Floats, Int64, Scene
 _SURE = 0.9
 _MOST_PAIRS = 5 * 10**7
 _LEAST = 1e-12
+_ROUNDING = 1e-9
 
 
 def attack(scene: Scene, earlier: Sequence[Scene]) -> Finding:
@@ -46,7 +47,7 @@ def attack(scene: Scene, earlier: Sequence[Scene]) -> Finding:
     if scene.truth is not None and all(s.truth is not None for s in scenes) and _same_values(scenes):
         each = [_of_people(s) for s in scenes]
         combined = _combine(each, scene.prior)
-        bar = max(_SURE, scene.limit if scene.limit < 1 else 0.0)
+        bar = scene.limit if scene.limit < 1 else _SURE
         alone = np.max([b.max(axis=1) for b in each], axis=0)
         left = (combined > _LEAST).sum(axis=1)
         single = (left == 1) & (alone < 1 - 1e-9)
@@ -57,7 +58,7 @@ def attack(scene: Scene, earlier: Sequence[Scene]) -> Finding:
             "one_value_left": int(single.sum()),
             "belief_in_truth_mean": float(combined[np.arange(scene.n_people), scene.truth].mean()),
         }
-        over = combined.max(axis=1) > bar
+        over = combined.max(axis=1) > bar + _ROUNDING
         if single.any():
             broken = True
             at_risk = at_risk | single
@@ -101,7 +102,7 @@ def _combine(each: Sequence[Floats], prior: Floats) -> Floats:
 
 def _score(scene: Scene, believed: Floats, what: str, bar: float) -> Score:
     assert scene.truth is not None
-    claimed = believed.max(axis=1) > bar
+    claimed = believed.max(axis=1) > bar + _ROUNDING
     right = claimed & (believed.argmax(axis=1) == scene.truth)
     return Score(what, int(right.sum()), int(claimed.sum()), scene.n_people)
 
