@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.cli import attacking, evaluating
+from incrowd.cli.options import own_parameters
 from incrowd.cli.show import Screen, summarize
 from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, PrivacyWarning, VerificationError
 from incrowd.version import __version__
 
 BAD_INPUT, NOT_MET, STOPPED = 2, 3, 130
-_WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 app = typer.Typer(
     name="incrowd",
@@ -140,12 +140,7 @@ def publish(
     if l_kind is not None and l is None:
         fact = f"--l-kind is {l_kind}, and -l was not given"
         raise ParameterError(fact, "say how diverse: -l 2")
-    own = _options(option or [])
-    twice = sorted(set(own) & set(given))
-    if twice:
-        fact = f"--set names {', '.join(twice)}, which has an option of its own"
-        raise ParameterError(fact, "use -k, -l, --l-kind, -t and --alpha")
-    parameters |= own
+    parameters |= own_parameters(option, {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"})
     publisher = make(method, **parameters)
     if attack and publisher.kind == "projections":
         fact = "Attacks are about rows with generalized cells, and this method publishes projections"
@@ -328,22 +323,6 @@ def _refuse_existing(path: Path) -> None:
     if path.exists():
         fact = f"{path} exists already"
         raise ParameterError(fact, "choose another name, or remove it first")
-
-
-def _options(options: list[str]) -> dict[str, Any]:
-    """Read NAME=VALUE pairs: None, true and false in any case, JSON where it is JSON, else text."""
-    read: dict[str, Any] = {}
-    for option in options:
-        name, equals, value = option.partition("=")
-        if not equals:
-            fact = f"--set got {option!r}"
-            raise ParameterError(fact, "write --set NAME=VALUE, for example --set recoding=single")
-        word = value.strip().lower()
-        try:
-            read[name.strip()] = _WORDS[word] if word in _WORDS else json.loads(value)
-        except ValueError:
-            read[name.strip()] = value
-    return read
 
 
 def _kind(attribute: Any) -> str:  # noqa: ANN401

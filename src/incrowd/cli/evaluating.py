@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from incrowd.cli.options import own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import ParameterError
 
@@ -31,6 +33,7 @@ _Plot = Annotated[Path | None, typer.Option(help="Draw a figure into this .svg o
 _Dark = Annotated[bool, typer.Option("--dark", help="Draw it on a dark ground.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+_TAKEN = {"k": "-k", "l": "-l"}
 _DEFAULT = "tree,naive_bayes,logistic"
 
 
@@ -40,6 +43,9 @@ def evaluate(
     method: Annotated[str, typer.Option("--method", "-m", help="See: incrowd methods.")] = "mondrian",
     k: Annotated[int | None, typer.Option("-k", help="Least size of the crowd.")] = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")
+    ] = None,
     test: _Test = None,
     original: Annotated[
         str | None, typer.Option(help="For a release: the table that it was made of, to compare with.")
@@ -61,12 +67,13 @@ def evaluate(
     with _progress(screen) as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd.evaluate import evaluate as judge
+        from incrowd.publish import make
 
         shared: dict[str, Any] = {"samples": samples, "classifiers": classifiers, "training": training}
         shared |= {"test": test_rows, "seed": seed, "progress": progress}
         if (Path(data) / "manifest.json").exists():
-            if schema is not None or k is not None or l is not None or cv is not None or test is None:
-                fact = f"{data} is a release folder: it takes --test, and no schema, k, l or folds"
+            if test is None or any(given is not None for given in (schema, k, l, option, cv)):
+                fact = f"{data} is a release folder: it takes --test, and no schema, k, l, --set or folds"
                 raise ParameterError(fact, f"incrowd evaluate {data} --test test.csv --original data.csv")
             from incrowd.release.folder import load
 
@@ -83,10 +90,10 @@ def evaluate(
             if k is None:
                 fact = "How large a crowd shall hide each person was not said"
                 raise ParameterError(fact, "give -k, for example -k 10")
-            given = {"k": k} if l is None else {"k": k, "l": l}
+            given = ({"k": k} if l is None else {"k": k, "l": l}) | own_parameters(option, _TAKEN)
             how = (roles.types, roles.missing_tokens)
             holdout = None if test is None else _read(test, *how)
-            found = judge(method, _read(data, *how), roles, cv=cv, holdout=holdout, **given, **shared)
+            found = judge(make(method, **given), _read(data, *how), roles, cv=cv, holdout=holdout, **shared)
     _finish(screen, found, plot, dark=dark, as_json=as_json)
 
 
@@ -98,6 +105,9 @@ def compare(
     ] = "mondrian,nsvdist",
     k: Annotated[str, typer.Option("-k", help="Sizes of the crowd, with commas.")] = "5,10,25,50",
     l: Annotated[str, typer.Option("-l", help="Diversities of sensitive values, with commas; 1 is none.")] = "1",
+    option: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE, for all methods with such a parameter. Repeatable.")
+    ] = None,
     test: _Test = None,
     cv: _Cv = None,
     classifiers: _Classifiers = _DEFAULT,
@@ -128,6 +138,7 @@ def compare(
             _read(data, *how),
             roles,
             methods=method,
+            parameters=_shared_out(own_parameters(option, _TAKEN), method),
             k=_numbers("-k", k, int),
             l=_numbers("-l", l, float),
             holdout=None if test is None else _read(test, *how),
@@ -208,6 +219,19 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> list[Any]
     except ValueError:
         fact = f"{option} is {text!r}"
         raise ParameterError(fact, "use numbers, with commas between them: 5,10,50") from None
+
+
+def _shared_out(own: Mapping[str, Any], methods: str) -> dict[str, dict[str, Any]]:
+    """Give each method those of the parameters that it has."""
+    from incrowd.publish import make
+
+    asked = [part.strip() for part in methods.split(",")] if own else []
+    known = {name: {field.name for field in fields(make(name, k=2))} for name in asked}
+    strange = sorted(set(own).difference(*known.values()))
+    if strange:
+        fact = f"None of the methods has a parameter {', '.join(map(repr, strange))}"
+        raise ParameterError(fact, "see: incrowd methods NAME")
+    return {method: {name: own[name] for name in own if name in names} for method, names in known.items()}
 
 
 def _refuse_existing(plot: Path | None) -> None:

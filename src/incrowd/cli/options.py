@@ -1,0 +1,38 @@
+"""A method's own parameters as people type them: --set NAME=VALUE."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from incrowd.errors import ParameterError
+
+_WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
+def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs: None, true and false in any case, JSON where it is JSON, else text.
+
+    Parameters
+    ----------
+    options
+        The pairs.
+    taken
+        Parameters that have an option of their own, and its name.
+    """
+    read: dict[str, Any] = {}
+    for option in options or []:
+        name, equals, value = option.partition("=")
+        if not equals:
+            fact = f"--set got {option!r}"
+            raise ParameterError(fact, "write --set NAME=VALUE, for example --set recoding=single")
+        word = value.strip().lower()
+        try:
+            read[name.strip()] = _WORDS[word] if word in _WORDS else json.loads(value)
+        except ValueError:
+            read[name.strip()] = value
+    twice = sorted(set(read) & set(taken))
+    if twice:
+        fact = f"--set names {', '.join(twice)}, which has an option of its own"
+        raise ParameterError(fact, f"use {' and '.join(taken[name] for name in twice)}")
+    return read
