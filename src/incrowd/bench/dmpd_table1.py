@@ -1,7 +1,7 @@
 """Table 1 of Matatov, Rokach and Maimon 2010: accuracy of DMPD against k, on nine of its ten tables.
 
-Tables whose figures depend on where numbers are cut are computed a second time with cuts made on the whole table.
-`quick` takes one repetition, a search of 10 generations of 20 partitions, and no second time.
+Tables with numbers are computed a second time with cuts made on the whole table. `quick` takes one repetition, a search
+of 10 generations of 20 partitions, and no second time.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def report(done: Sequence[Done], options: Options) -> Report:
     if whole.height:
         titles = {inducer: f"{title}, numbers cut on the whole table" for inducer, title in INDUCERS.items()}
         sections += [_wide(whole, inducer, title) for inducer, title in titles.items()]
-        keys, tables = ["dataset", "inducer", "k"], ", ".join(DATASETS[name].title for name in CUT_TWICE)
-        mixed = pl.concat([frame.join(whole, on=keys, how="anti"), whole])
-        verdicts.insert(1, _close(mixed, f", where {tables} are cut on the whole table"))
+        mixed = pl.concat([frame.join(whole, on=["dataset", "inducer", "k"], how="anti"), whole])
+        verdicts.insert(1, _close(mixed, ", with all numbers cut on the whole table"))
     sections += [Section("All figures", frame, shown=False), Section("Cut on the whole table", whole, shown=False)]
     return Report(sections, verdicts, _notes(frame, options), lambda: draw(frame))
 
@@ -166,14 +165,22 @@ def _notes(frame: pl.DataFrame, options: Options) -> list[str]:
         "intervals, except on original tables. The paper used Weka's defaults for all."
     )
     cuts = (
-        "Numbers are cut into intervals on the training half. The paper seems to have cut them on the whole table "
-        '("at the initial phase", section 5.10), whose test rows then have a say: where it matters both are shown.'
+        "Numbers are cut into intervals on the training half, by MDL and on two levels in any case; the fitter "
+        "partition by cross-validation within that half is used. The rule was chosen by cross-validation within halves "
+        "of the same small tables; some halves reported here had been looked at before it was settled."
+    )
+    whole = (
+        "The second pair of tables cuts numbers by MDL alone, on the whole table, so that test rows have a say: not a "
+        "fair test. That the paper did so is our inference from its figures (naive Bayes on Pima diabetes is above "
+        'what we find with halves at any k) and from "the dataset is discretized at the initial phase" (section 5.10); '
+        "its Fig. 9 says that DMPD is applied to the training half."
     )
     return [
         f"5 x 2 cross-validation, at least {least} of 10 halves; {search}; top 9 columns are quasi-identifiers.",
         "Complete rows only; Nursery without its class of two rows: with it no two parts can keep k (Definition 8).",
         trees,
         cuts,
+        whole,
         "The paper's own Tables 1 and 3 give different figures for trees on Adult at the two highest levels.",
         "Portfolio, the tenth table, is a bank's own.",
     ]
