@@ -63,6 +63,24 @@ def test_compare_and_go_on(monkeypatch, capsys):
     }  # fmt: skip
 
 
+@pytest.mark.usefixtures("office")
+def test_methods_get_their_own_parameters(monkeypatch, capsys):
+    table = ("data.csv", "-s", "data.toml", "--cv", "2", "--samples", "1", "--classifiers", "tree", "-k", "5")
+    made, make = [], ic.publish.make
+
+    def spying(method, **given):
+        made.append((method, given))
+        return make(method, **given)
+
+    monkeypatch.setattr("incrowd.evaluate.comparison.make", spying)
+    code, _, err = run(monkeypatch, capsys, "compare", *table, "-m", "mondrian,dmpd", "--set", "generations=0")
+    assert (code, err) == (0, "")
+    assert made == [("mondrian", {"k": 5})] * 2 + [("dmpd", {"k": 5, "generations": 0})] * 2
+    code, _, err = run(monkeypatch, capsys, "evaluate", *table, "-m", "dmpd", "--set", "generations=-1")
+    assert code == 2
+    assert "generations is -1" in err
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -74,6 +92,10 @@ def test_compare_and_go_on(monkeypatch, capsys):
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--classifiers", "trees"), "no classifier 'trees'"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--plot", "data.toml"), "exists already"),
         (("compare", "data.csv", "-s", "data.toml", "-k", "five"), "-k is 'five'"),
+        (("compare", "data.csv", "-s", "data.toml", "--set", "speed=1"), "None of the methods has a parameter 'speed'"),
+        (("compare", "data.csv", "-s", "data.toml", "--set", "k=1"), "has an option of its own"),
+        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--set", "seed=1"), "no parameter 'seed'"),
+        (("evaluate", "release", "--test", "test.csv", "--set", "a=1"), "no schema, k, l, --set or folds"),
     ],
 )
 @pytest.mark.usefixtures("office")

@@ -5,7 +5,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from incrowd.errors import ParameterError
 from incrowd.evaluate.classifiers import CLASSIFIERS, chosen, classifier, probabilities
-from incrowd.evaluate.features import Encoding, Examples
+from incrowd.evaluate.features import Block, Encoding, Examples, Features
 
 OURS = [name for name, known in CLASSIFIERS.items() if known.require is None]
 
@@ -111,3 +111,21 @@ def test_names_of_classifiers():
         chosen(["trees"])
     with pytest.raises(ParameterError, match="No classifier"):
         chosen([])
+
+
+@pytest.mark.parametrize("name", ["naive_bayes", "logistic"])
+def test_a_number_that_is_constant_up_to_rounding_says_nothing(name):
+    rng = np.random.default_rng(0)
+    labels, weights = np.repeat([0, 1], 100), rng.random(200)
+    still = 38704.97 * (1 + rng.integers(0, 2, 200) * 2.0**-52)
+    learn = np.column_stack([still, labels + rng.normal(size=200)])
+    ask = learn * [3, 1]
+
+    def predicted(*columns):
+        blocks = tuple(Block(f"x{m}", 1, is_number=True) for m in columns)
+        train = Examples(Features(learn[:, columns], blocks), labels, 2, weights)
+        return classifier(name).predict(train, Features(ask[:, columns], blocks), 0)
+
+    assert predicted(0, 1) == pytest.approx(predicted(1))
+    shares = np.bincount(labels, weights) / weights.sum()
+    assert predicted(0) == pytest.approx(np.tile(shares, (200, 1)), abs=1e-3)

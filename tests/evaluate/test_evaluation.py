@@ -7,12 +7,14 @@ import pytest
 import incrowd as ic
 from incrowd import plots
 from incrowd.evaluate import comparison, evaluation
-from incrowd.evaluate.classifiers import classifier
+from incrowd.evaluate.classifiers import CLASSIFIERS, classifier
 from incrowd.evaluate.features import Examples
 from incrowd.evaluate.lessons import lessons
-from incrowd.evaluate.protocol import Rows, folds
+from incrowd.evaluate.protocol import Rows, folds, unfit
+from incrowd.mining.naive_bayes import NaiveBayes
 
 QUICK = {"classifiers": "naive_bayes", "samples": 2}
+SHORT = {"generations": 2, "population": 6}
 
 
 def people(n=200, seed=0):
@@ -179,11 +181,76 @@ def test_rows_without_a_value_are_dropped_from_both_parts_if_the_schema_says_so(
 
 
 def test_projections_teach_their_own_classifier():
-    frame = people(300)
-    found = ic.evaluate("dmpd", frame, SCHEMA, k=5, cv=2, classifiers="tree").frame
-    assert 0 < found["accuracy"].item() <= 1
-    with pytest.raises(ic.IncompatibleError, match="projections"):
-        ic.evaluate("dmpd", frame, SCHEMA, k=5, cv=2, classifiers="naive_bayes")
+    found = ic.evaluate("dmpd", people(300), SCHEMA, k=5, cv=2, **SHORT).frame  # classifiers that nobody had to name
+    assert found["classifier"].to_list() == ["tree", "naive_bayes", "logistic"]
+    assert (found["accuracy"] > found["majority"]).all()
+
+
+def test_naive_bayes_of_projections_is_the_inducer_of_dmpd():
+    release = ic.publish(people(300), SCHEMA, method="dmpd", k=5, seed=1, **SHORT)
+    test = people(100, seed=1)
+    own = release.classifier(NaiveBayes()).predict(test)
+    found = ic.evaluate(release, holdout=test, classifiers="naive_bayes").frame
+    assert not release.is_empty
+    assert found["accuracy"].item() == (own == test["risk"].to_numpy()).mean()
+
+
+def test_what_cannot_learn_from_projections_is_refused_by_name_and_a_row_of_a_comparison():
+    with pytest.raises(ic.IncompatibleError, match="'svc' cannot be trained on projections: it gives no"):
+        ic.evaluate("dmpd", people(300), SCHEMA, k=5, cv=2, classifiers="svc", **SHORT)
+    release = ic.publish(people(), SCHEMA, method="dmpd", k=5, seed=1, **SHORT)
+    assert "Weka" in unfit(release, CLASSIFIERS["j48"])
+    found = ic.compare(
+        people(), SCHEMA, methods="mondrian,dmpd", k=5, cv=2, samples=1, classifiers="svc,tree",
+        parameters={"dmpd": SHORT},
+    )  # fmt: skip
+    told = {(row["method"], row["classifier"]): row["status"].partition(":")[0] for row in found.rows}
+    assert told == {
+        ("mondrian", "svc"): "ok", ("mondrian", "tree"): "ok", ("dmpd", "tree"): "ok", ("dmpd", "svc"): "incompatible",
+    }  # fmt: skip
+    assert "dmpd, k = 5, l = 1: incompatible: The classifier 'svc'" in str(found)
+
+
+def test_a_release_that_a_way_of_testing_does_not_suit_is_not_infeasible():
+    found = ic.compare(people(), SCHEMA, methods="nsvdist", k=5, cv=2, test="generalized", **QUICK)
+    assert found.rows[0]["status"].startswith("incompatible: ")
+
+
+@pytest.mark.parametrize("missing", ["value", "drop"])
+def test_the_class_alone_is_the_majority_class_beside_all_columns_of_the_original(missing):
+    train, test = people(), people(100, seed=1)
+    schema = ic.Schema(
+        quasi={"age": ic.Intervals(), "job": None}, sensitive="risk", identifiers=["id"], missing=missing
+    )
+    release = ic.publish(train, schema, method="dmpd", k=190, seed=1, **SHORT)
+    assert release.is_empty
+    row = ic.evaluate(release, holdout=test, original=train, classifiers="tree").frame.row(0, named=True)
+    assert (row["accuracy"], row["retention"]) == (row["majority"], 0)
+    bare = ic.evaluate(release, holdout=test.select("risk"), original=train, classifiers="tree")
+    row = bare.frame.row(0, named=True)
+    assert row["accuracy"] == row["majority"] == row["original"]
+    assert bare.notes == ["original is without age, job, which test rows lack"]
+
+
+def test_the_original_of_projections_has_the_columns_that_were_left_out():
+    rng = np.random.default_rng(3)
+    train, test = (
+        frame.with_columns(noise=rng.random(frame.height), shift=rng.choice(["x", "y"], frame.height)).with_columns(
+            job=pl.when(pl.col("id") % 50 == 0).then(None).otherwise("job")
+        )
+        for frame in (people(300), people(100, seed=1))
+    )
+    schema = ic.Schema(
+        quasi={"age": ic.Intervals(), "noise": ic.Intervals(), "job": None}, sensitive="risk", identifiers=["id"],
+        other=["shift"], missing="drop",
+    )  # fmt: skip
+    release = ic.publish(train, schema, method="dmpd", k=60, seed=0, **SHORT)
+    assert {"noise", "job"} <= set(release.manifest["left_out"])
+    of_release = ic.evaluate(release, holdout=test, original=train, classifiers="tree,naive_bayes")
+    of_method = ic.evaluate("dmpd", train, schema, k=60, holdout=test, classifiers="tree,naive_bayes", **SHORT)
+    assert of_release.about["rows"] == of_method.about["rows"] == {"train": 294, "test": 98}
+    for name in ("original", "majority"):
+        assert of_release.frame[name].to_list() == of_method.frame[name].to_list()
 
 
 @pytest.mark.parametrize(
@@ -232,6 +299,17 @@ def test_an_evaluation_shows_itself(tmp_path):
     plots.save(found.plot(theme="dark"), tmp_path / "a.svg")
     labels = [text.get_text() for text in found.plot().axes[0].get_yticklabels()]
     assert labels == ["tree", "naive_bayes"]
+
+
+def test_only_columns_that_are_there_are_explained():
+    train, test = people(), people(100, seed=1)
+    release = ic.publish(train, SCHEMA, method="mondrian", k=5, seed=1)
+    one_set = str(ic.evaluate(release, holdout=test, original=train, **QUICK))
+    assert "over samples of the release, on these test rows only" in one_set
+    assert "over folds" in str(ic.evaluate("mondrian", train, SCHEMA, k=5, cv=2, **QUICK))
+    assert "retention: share" not in str(ic.evaluate(release, holdout=test, **QUICK))
+    assert "low, high" not in str(ic.evaluate(release, holdout=test, original=train, **QUICK | {"samples": 1}))
+    assert "over folds" in str(ic.compare(train, SCHEMA, methods="mondrian", k=5, cv=2, **QUICK))
 
 
 def run(store=None, progress=None, **options):

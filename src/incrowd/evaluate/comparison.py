@@ -1,7 +1,8 @@
 """Comparison: methods x k x l x classifiers on one table, as in Figs. 2-4 of Last et al. 2014.
 
 Every fold of every method is a cell of `incrowd.evaluate.runner`: in parallel if asked to, and with a store a run that
-was stopped goes on where it was. All methods see the same folds. What cannot be published is a row that says so.
+was stopped goes on where it was. All methods see the same folds. What cannot be published is a row that says so, and
+so is a classifier that cannot be trained on what is published.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, V
 from incrowd.evaluate.classifiers import chosen
 from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, plan_of, summaries
 from incrowd.evaluate.lessons import TestRows, Training, check_choice
-from incrowd.evaluate.protocol import Record, judge_baselines, judge_release
+from incrowd.evaluate.protocol import Record, judge_baselines, judge_release, unfit
 from incrowd.evaluate.runner import Cell, Progress, fingerprint, run_cells
-from incrowd.evaluate.tables import aligned
+from incrowd.evaluate.tables import aligned, explained
 from incrowd.losses.registry import LOSSES
 from incrowd.publish import describe, make
 from incrowd.release import Release
 from incrowd.schema import Schema
 
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
+_KINDS = {"refused": "infeasible", "incompatible": "incompatible", "failed": "failed"}
 _LEVELS = ("k", "l", "t", "alpha")
 _SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
 
@@ -56,7 +58,8 @@ class Comparison:
     def frame(self) -> pl.DataFrame:
         """One row per method, k, l and classifier.
 
-        ``status`` is ``ok``, or says why nothing could be published. Losses are means over folds, ``level_k`` and such
+        ``status`` is ``ok``, or says why nothing could be published (``infeasible``), or why the classifier cannot be
+        trained on what was (``incompatible``). Losses are means over folds, ``level_k`` and such
         the weakest level that verification found in a fold, ``publishing`` the seconds of a release.
         """
         return pl.DataFrame([dict(row) for row in self.rows], infer_schema_length=None)
@@ -67,12 +70,13 @@ class Comparison:
 
     def __str__(self) -> str:
         names = [*_SHOWN, *self.about["losses"], "publishing"]
-        told = [f"{row['method']}, k = {row['k']}, l = {row['l']:g}: {row['status']}" for row in self.rows]
-        refused = dict.fromkeys(line for line, row in zip(told, self.rows, strict=True) if row["status"] != "ok")
+        others = [row for row in self.rows if row["status"] != "ok"]
+        refused = dict.fromkeys(f"{row['method']}, k = {row['k']}, l = {row['l']:g}: {row['status']}" for row in others)
         done = self.frame.filter(pl.col("status") == "ok")
         table = aligned(done, names) if done.height else []
         title = f"trained on {self.about['training']}, tested on {self.about['test']} rows, {self.about['plan']}"
-        return "\n".join([title, "", *table, *refused])
+        told = [*explained(done, names, self.about["folds"]), *refused]
+        return "\n".join([title, "", *table, "", *told] if table and told else [title, "", *table, *told])
 
     def __repr__(self) -> str:
         methods = list(dict.fromkeys(row["method"] for row in self.rows))
@@ -204,7 +208,8 @@ def compare(
     for number, setting in enumerate(settings):
         mine = results[n_folds * (number + 1) : n_folds * (number + 2)]
         found += _rows(setting, mine, told, learners, asked, share)
-    return Comparison(found, {"plan": plan, "training": training, "test": test, "samples": samples, "losses": asked})
+    about = {"plan": plan, "folds": n_folds, "training": training, "test": test, "samples": samples, "losses": asked}
+    return Comparison(found, about)
 
 
 def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, cell: Cell) -> Cell:
@@ -223,13 +228,15 @@ def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, c
         return {"refused": error.fact}
     seconds = round(time.perf_counter() - start, 4)
     ways = {name: cell[name] for name in ("training", "test", "samples", "seed")}
+    reasons = {learner.name: reason for learner in learners if (reason := unfit(release, learner))}
     try:
-        records = judge_release(release, fold, learners, **ways)
+        records = judge_release(release, fold, [one for one in learners if one.name not in reasons], **ways)
     except IncompatibleError as error:
-        return {"refused": error.fact}
+        return {"incompatible": error.fact}
     is_rows = isinstance(release, Release)
     losses = {name: release.loss(name, original=fold.train.source) for name in cell["losses"]} if is_rows else {}
-    return {"records": records, "losses": losses, "levels": dict(release.levels or {}), "publishing": seconds}
+    told = {"losses": losses, "levels": dict(release.levels or {}), "publishing": seconds}
+    return {"records": records, "unfit": reasons, **told}
 
 
 def _rows(
@@ -242,21 +249,22 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return the rows of one method, k and l."""
     head = {name: setting[name] for name in ("method", "k", "l")}
-    reasons = [result.get("refused") or result.get("failed") for result in results]
-    refused = [reason for reason in reasons if reason]
+    refused = [(kind, result[kind]) for result in results for kind in _KINDS if kind in result]
     if refused:
-        kind = "infeasible" if "refused" in results[reasons.index(refused[0])] else "failed"
+        kind, reason = refused[0]
         part = "" if len(refused) == len(results) else f" in {len(refused)} of {len(results)} folds"
-        return [{**head, "classifier": name, "status": f"{kind}{part}: {refused[0]}"} for name in learners]
+        return [{**head, "classifier": name, "status": f"{_KINDS[kind]}{part}: {reason}"} for name in learners]
     records = [record for result in results for record in result["records"]]
     lost = {name: _mean([result["losses"].get(name) for result in results]) for name in losses}
     levels = {f"level_{name}": _weakest(name, [r["levels"].get(name) for r in results]) for name in _LEVELS}
     publishing = _mean([result["publishing"] for result in results])
     found = summaries([*baselines, *records], share)
-    return [
+    done = [
         {**head, "classifier": row["classifier"], "status": "ok", **row, **lost, **levels, "publishing": publishing}
         for row in found
     ]
+    unfits = results[0].get("unfit", {}).items()
+    return [*done, *({**head, "classifier": name, "status": f"incompatible: {reason}"} for name, reason in unfits)]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -37,7 +37,7 @@ from incrowd.evaluate.protocol import (
     n_folds,
 )
 from incrowd.evaluate.scores import SCORES, interval, retention
-from incrowd.evaluate.tables import aligned, percent
+from incrowd.evaluate.tables import aligned, explained, percent
 from incrowd.publish import Progress, Publisher, make
 from incrowd.release import ProjectionRelease, Release
 from incrowd.schema import Schema
@@ -86,9 +86,9 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        lines = [self._title(), "", *aligned(self.frame, _SHOWN), ""]
-        lines.append("retention: share of the gain over the majority class that is left; low, high: 95 % of accuracy")
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+        lines = [self._title(), "", *aligned(self.frame, _SHOWN)]
+        told = [*explained(self.frame, _SHOWN, self.about["folds"]), *(f"Note: {note}" for note in self.notes)]
+        return "\n".join([*lines, "", *told] if told else lines)
 
     def __repr__(self) -> str:
         kept = ", ".join(f"{row['classifier']} {percent(row['retention'])}" for row in self.frame.to_dicts())
@@ -189,7 +189,10 @@ def evaluate(
         records += judge_release(found, fold, learners, **settings)
         report("judging", 1, 1)
         made = found.manifest["method"]
-        notes = [] if original is not None else ["without the original there is no retention: give original="]
+        notes = ["without the original there is no retention: give original="]
+        if original is not None:
+            lacking = [name for name in found.manifest.get("left_out", []) if name not in rows.columns]
+            notes = [f"original is without {', '.join(lacking)}, which test rows lack"] if lacking else []
         about = _about(made["name"], made["parameters"], "a single test set", 1, fold, settings)
         return Evaluation(about, records, notes + _more_notes(found, training))
     if frame is None or schema is None:

@@ -78,7 +78,8 @@ class Rows:
 
     def take(self, rows: Labels) -> Rows:
         """Return some of the rows."""
-        return Rows(self.source[rows], self.features[rows], self.target[rows])
+        features = self.features[rows] if self.features.width else self.features
+        return Rows(self.source[rows], features, self.target[rows])
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def judge_baselines(fold: Fold, learners: Sequence[Classifier], *, seed: int = 0
     records = [{"data": "majority", "classifier": None, **scores(fold.truth, shares), "seconds": 0.0}]
     for learner in learners:
         start = time.perf_counter()
-        found = learner.predict(examples, asked, seed)
+        found = learner.predict(examples, asked, seed) if encoding.columns else shares
         records.append(_record("original", learner, fold.truth, found, start))
     return [{"fold": fold.number, "sample": 0, **record} for record in records]
 
@@ -192,6 +193,14 @@ def judge_release(
     return records
 
 
+def unfit(release: Release | ProjectionRelease, learner: Classifier) -> str | None:
+    """Tell why a classifier cannot be trained on a release; ``None`` if it can."""
+    if isinstance(release, Release) or (learner.estimator is not None and learner.calibrated):
+        return None
+    why = "it is Weka's" if learner.estimator is None else "it gives no probabilities"
+    return f"The classifier {learner.name!r} cannot be trained on projections: {why}"
+
+
 def _record(data: str, learner: Classifier, truth: Labels, found: Floats, start: float) -> Record:
     seconds = time.perf_counter() - start
     about = {"data": data, "classifier": learner.name}
@@ -200,9 +209,9 @@ def _record(data: str, learner: Classifier, truth: Labels, found: Floats, start:
 
 def _judge_projections(release: ProjectionRelease, fold: Fold, learner: Classifier, seed: int) -> Record:
     """Judge a release of projections by what it teaches classifiers itself; it takes raw rows."""
-    if learner.estimator is None:
-        fact = f"The classifier {learner.name!r} cannot be trained on projections, which need one of scikit-learn's"
-        raise IncompatibleError(fact, "use tree, forest, boosting or logistic")
+    reason = unfit(release, learner)
+    if reason is not None or learner.estimator is None:
+        raise IncompatibleError(str(reason), "use tree, naive_bayes, logistic, boosting or forest")
     start = time.perf_counter()
     model = release.classifier(learner.estimator(release.n_rows, seed))
     found = np.zeros((fold.test.n_rows, len(fold.classes)))
@@ -212,14 +221,22 @@ def _judge_projections(release: ProjectionRelease, fold: Fold, learner: Classifi
 
 
 def fold_of_release(release: Release | ProjectionRelease, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:
-    """Return test rows of a release, and the rows that it was made of if they are at hand."""
+    """Return test rows of a release, and the rows that it was made of if they are at hand.
+
+    Features are those of the original, published or not, so far as both tables have them.
+    """
     manifest = release.manifest
     tokens, published = manifest["missing"]["tokens"], class_values(release)
     if isinstance(release, Release):
         target, coded = target_of(release), release.quasi
         others = [name for name in manifest["other"] if name != target]
     else:
-        target, coded, others = release.target, [column["name"] for column in manifest["columns"]], []
+        target, tables = release.target, [table for table in (test, original) if table is not None]
+        hidden = [name for name in manifest["left_out"] if all(name in table.columns for table in tables)]
+        names = [*(column["name"] for column in manifest["columns"]), *hidden]
+        quasi = dict.fromkeys(name for known in manifest["quasi_sets"] for name in known)
+        coded = [name for name in quasi if name in names]
+        others = [name for name in names if name not in quasi]
 
     def rows(frame: pl.DataFrame) -> Rows:
         require_columns([*coded, *others, target], frame.columns)
