@@ -52,7 +52,7 @@ def test_table4_end_to_end(small, tmp_path):
     assert original == 100
     assert figures["paper"].null_count() == figures.height  # the paper has no such classifier
     kept = found.sections[0].frame
-    assert kept["learned from"].len() == 4
+    assert kept["learned from"].len() == 5
     assert kept["average"].max() <= 1
     found.draw()
 

@@ -10,7 +10,9 @@ people. Three steps, each on what the one before has found:
 
 Distributions that are mixed from shares of blocks are no equations about people. Whatever is computed from them, it
 cannot tell more than the blocks and their counts; so step 3 is done with the counts, if the private part tells the
-blocks: more than any adversary has. Not tried is to learn from how blocks were cut: see `incrowd.publish.blocks`.
+blocks: more than any adversary has. Where even that stays below the promise, so does everything else; where not, the
+verdict is about what he has, and the other is told. Not tried is to learn from how blocks were cut: see
+`incrowd.publish.blocks`.
 
 A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes or a forest on the same beliefs, each
 person by others): what the release tells about anybody like this person, in the table or not. With `known` the
@@ -27,6 +29,7 @@ Cost: sweeps over all pairs of a person and a statement; some seconds for 3000 p
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -62,10 +65,19 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
     alone = certain_alone(statements, possible) if told.any() else np.zeros(scene.n_people, np.bool_)
     everybody = state(np.arange(scene.n_people), np.array(scene.release.manifest["sensitive"]["marginal"], np.int64))
     possible = propagate([*statements, everybody], possible)
-    facts = of_blocks(scene) if tells_blocks(scene) else statements
-    believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
-    usual = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
-    return _judge(scene, facts, possible, believed, usual, told, alone, n_entries)
+
+    def judged(facts: list[Statement]) -> Finding:
+        believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
+        usual = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
+        return _judge(scene, facts, possible, believed, usual, told, alone, n_entries)
+
+    blocks = of_blocks(scene) if tells_blocks(scene) else []
+    finding = judged(blocks or statements)
+    if not blocks or finding.ok:
+        return finding
+    bound = f"; told the owner's blocks as well, which nobody is, he would reach: {finding.success}"
+    finding = judged(statements)
+    return replace(finding, why=finding.why + bound)
 
 
 def _believe(
