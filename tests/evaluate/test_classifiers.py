@@ -118,7 +118,7 @@ def test_names_of_classifiers():
 def test_a_number_that_is_constant_up_to_rounding_says_nothing(name, noise):
     rng = np.random.default_rng(0)
     labels, weights = np.repeat([0, 1], 100), rng.random(200)
-    still = 27.4 * (1 + rng.integers(0, 2, 200) * noise)
+    still = 49.32 * (1 + rng.integers(0, 2, 200) * noise)
     learn = np.column_stack([still, labels + rng.normal(size=200)])
     ask = learn * [3, 1]
 
