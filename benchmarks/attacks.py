@@ -8,6 +8,7 @@ soon as it is there; ``--json FILE`` keeps them, and a run that was stopped goes
 import argparse
 import json
 import time
+import warnings
 from pathlib import Path
 
 import incrowd as ic
@@ -89,6 +90,7 @@ def main(arguments):
     parser.add_argument("--json", type=Path, help="keep results here, one per line, and go on from there")
     options = parser.parse_args(arguments)
     options.attack = options.attack or list(HEADS)
+    warnings.simplefilter("ignore", ic.PrivacyWarning)
     kept = {}
     if options.json and options.json.exists():
         for text in options.json.read_text(encoding="utf-8").splitlines():
