@@ -15,7 +15,7 @@ import naive_nsvdist
 from incrowd.privacy import exact
 from incrowd.publish import blocks, nsvdist
 from incrowd.publish.blocks import blocks_of, chances_of
-from incrowd.publish.nsvdist import in_parts
+from incrowd.publish.told import in_parts
 from incrowd.table import Table
 from strategies import tables
 

@@ -51,7 +51,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -66,13 +66,13 @@ from incrowd.privacy import Privacy, exact
 from incrowd.publish.blocks import blocks_of
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
+from incrowd.publish.told import Told
 from incrowd.table import Table
 
 Loss = Literal["lm", "entropy", "monotone_entropy"]
 Mode = Literal["hardened", "paper"]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 
 _LEAF_SIZE = 12
 _LARGEST_RANGES = 1024  # leaves up to which the cost of every range is kept
@@ -85,7 +85,6 @@ RISK = (
     "Use mode='hardened' unless you compare with the paper."
 )
 """What is said about the mode of the paper; ``./dev bench attacks --rows 1500`` measures it."""
-_PARTS = 10_000  # that a distribution of the hardened mode is told in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +169,7 @@ class NSVDist(CellPublisher):
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
         rank = rng.permutation(table.n_rows)
         parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(blank, rng, self.k)
-        told = Told.of(table, block_of, int(_PARTS / l))
+        told = Told.of(table, block_of, l)
         return replace(choose(blank, rank, self.k, self.k, self.loss, parts, progress, told), blocks=block_of)
 
     def _split(self, table: Table, rng: np.random.Generator, cap: int) -> list[Int64]:
@@ -207,60 +206,6 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
     best = {"k": reachable, "l": np.floor(reachable / least * 1e4) / 1e4}
     fact = f"No row can find k = {k} members of which at most floor(k / l) = {cap} share a sensitive value (l = {l:g})"
     raise InfeasibleError(fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']}", best=best)
-
-
-class Told(NamedTuple):
-    """What a member counts with instead of its value.
-
-    Attributes
-    ----------
-    block_of
-        The block of each row.
-    shares
-        Shares of values in each block, [blocks x values].
-    cap
-        The most of `_PARTS` parts that a value may have.
-    """
-
-    block_of: Int64
-    shares: Float64
-    cap: int
-
-    @classmethod
-    def of(cls, table: Table, block_of: Int64, cap: int) -> Told:
-        """Count the values in blocks."""
-        assert table.sensitive is not None
-        n_values = len(table.sensitive_values)
-        counts = np.bincount(block_of * n_values + table.sensitive).astype(np.float64)
-        counts = np.pad(counts, (0, (int(block_of.max()) + 1) * n_values - len(counts))).reshape(-1, n_values)
-        return cls(block_of, counts / counts.sum(axis=1, keepdims=True), cap)
-
-    def mixed(self, members: Int64) -> Int32:
-        """Return the mean shares of members' blocks, [rows x members], in parts."""
-        blocks = self.block_of[members]
-        means = np.stack([share[blocks].mean(axis=1) for share in self.shares.T], axis=1)
-        return in_parts(means, _PARTS, self.cap)
-
-
-def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
-    """Write shares as whole numbers of parts: none above the cap, and at least one for whatever occurs.
-
-    Parts that rounding leaves over go where they are missed most; there are fewer than `n_parts` if the cap says so.
-
-    >>> in_parts(np.array([[0.34561, 0.65437, 0.00002], [1 / 3, 1 / 3, 1 / 3]]), 10000, 9090).tolist()
-    [[3456, 6543, 1], [3334, 3333, 3333]]
-    """
-    exactly = shares * n_parts
-    parts = np.minimum(np.maximum(np.floor(exactly + 1e-9), shares > 0), cap)
-    for _ in range(2 * shares.shape[1]):
-        left = n_parts - parts.sum(axis=1)
-        lacks = np.where((shares > 0) & (parts < cap), exactly - parts, -np.inf)
-        worst = np.where(left > 0, lacks.argmax(axis=1), (parts - exactly - 2 * (parts <= 1)).argmax(axis=1))
-        rows = np.flatnonzero((left < 0) | ((left > 0) & (lacks.max(axis=1) > -np.inf)))
-        if len(rows) == 0:
-            break
-        parts[rows, worst[rows]] += np.sign(left[rows])
-    return parts.astype(np.int32)
 
 
 def choose(

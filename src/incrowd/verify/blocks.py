@@ -53,7 +53,14 @@ def check_blocks(
     problems += _no_means(payload, codes, block, found, sizes, claims.k or 1)
     smallest = int(sizes.min()) if len(sizes) else 0
     findings.levels["block_min"] = smallest
-    findings.judge("blocks", problems, f"{len(sizes)} blocks of at least {smallest} rows keep every promise")
+    n_boxes, n_looked = payload.cells.n_groups, _n_boxes(payload, codes)
+    some = "" if n_looked == n_boxes else f"; shares were held against the originals in {n_looked} of {n_boxes} cells"
+    findings.judge("blocks", problems, f"{len(sizes)} blocks of at least {smallest} rows keep every promise{some}")
+
+
+def _n_boxes(payload: Payload, codes: list[Array]) -> int:
+    """Return how many cells are looked into."""
+    return min(payload.cells.n_groups, max(1, _STEPS // max(1, payload.frame.height * len(codes))))
 
 
 def _no_means(
@@ -73,8 +80,7 @@ def _no_means(
     wrong = (told < least - slack) | (told > most + slack)
     outside = np.asarray(wrong.any(axis=1))
     cells = payload.cells
-    n_boxes = min(cells.n_groups, max(1, _STEPS // max(1, len(block) * len(codes))))
-    boxes = np.linspace(0, cells.n_groups - 1, n_boxes).astype(np.int64)
+    boxes = np.linspace(0, cells.n_groups - 1, _n_boxes(payload, codes)).astype(np.int64)
     size, total = _covered(payload, codes, block, shares, boxes)
     place = np.full(cells.n_groups, -1)
     place[boxes] = np.arange(len(boxes))

@@ -1,0 +1,71 @@
+"""What the members of a row count with in NSVDist's hardened mode: the shares of values in their blocks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.table import Table
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+_PARTS = 10_000  # that a distribution is told in
+
+
+class Told(NamedTuple):
+    """What a member counts with instead of its value.
+
+    Attributes
+    ----------
+    block_of
+        The block of each row.
+    shares
+        Shares of values in each block, [blocks x values].
+    cap
+        The most of `_PARTS` parts that a value may have.
+    """
+
+    block_of: Int64
+    shares: Float64
+    cap: int
+
+    @classmethod
+    def of(cls, table: Table, block_of: Int64, l: Fraction) -> Told:
+        """Count the values in blocks; no share of a mean may be above 1/l."""
+        assert table.sensitive is not None
+        n_values = len(table.sensitive_values)
+        counts = np.bincount(block_of * n_values + table.sensitive).astype(np.float64)
+        counts = np.pad(counts, (0, (int(block_of.max()) + 1) * n_values - len(counts))).reshape(-1, n_values)
+        return cls(block_of, counts / counts.sum(axis=1, keepdims=True), int(_PARTS / l))
+
+    def mixed(self, members: Int64) -> Int32:
+        """Return the mean shares of members' blocks, [rows x members], in parts."""
+        blocks = self.block_of[members]
+        means = np.stack([share[blocks].mean(axis=1) for share in self.shares.T], axis=1)
+        return in_parts(means, _PARTS, self.cap)
+
+
+def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
+    """Write shares as whole numbers of parts: none above the cap, and at least one for whatever occurs.
+
+    Parts that rounding leaves over go where they are missed most; there are fewer than `n_parts` if the cap says so.
+
+    >>> in_parts(np.array([[0.34561, 0.65437, 0.00002], [1 / 3, 1 / 3, 1 / 3]]), 10000, 9090).tolist()
+    [[3456, 6543, 1], [3334, 3333, 3333]]
+    """
+    exactly = shares * n_parts
+    parts = np.minimum(np.maximum(np.floor(exactly + 1e-9), shares > 0), cap)
+    for _ in range(2 * shares.shape[1]):
+        left = n_parts - parts.sum(axis=1)
+        lacks = np.where((shares > 0) & (parts < cap), exactly - parts, -np.inf)
+        worst = np.where(left > 0, lacks.argmax(axis=1), (parts - exactly - 2 * (parts <= 1)).argmax(axis=1))
+        rows = np.flatnonzero((left < 0) | ((left > 0) & (lacks.max(axis=1) > -np.inf)))
+        if len(rows) == 0:
+            break
+        parts[rows, worst[rows]] += np.sign(left[rows])
+    return parts.astype(np.int32)
