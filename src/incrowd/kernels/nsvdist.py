@@ -32,6 +32,7 @@ from incrowd.kernels.jit import inlined, kernel
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
 Unsigned = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 
@@ -379,3 +380,14 @@ def _find(
         for i in range(n_tried):
             n = _push(keys, items, versions, n, 0, -1 - tried[i], NONE)
         n_tried = 0
+
+
+@kernel
+def mean_shares(block_of: Int64, shares: Float64, members: Int64) -> Float64:
+    """Return the mean over members of the shares in their blocks, [rows x values], from [rows x members]."""
+    means, n = np.zeros((len(members), shares.shape[1])), members.shape[1]
+    for i in range(len(members)):
+        for member in members[i]:
+            for v in range(shares.shape[1]):
+                means[i, v] += shares[block_of[member], v] / n
+    return means

@@ -24,22 +24,28 @@ Cost: a small forest, and O(rows x log(rows / k)) sorting steps.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.forest import add_shares, grow
+from incrowd.kernels.information import n_log_n
 from incrowd.table import Table
 
 Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 _FEW_ROWS = 200
 _NO_SPREAD = 1e-9  # below it, an order is one of rounding errors
 _FOLDS = 5
-_TREES, _MOST_ROWS = 10, 5000  # of the forest, and that each of its trees sees
+_TREES = (10, 40)  # least and most of a forest
+_MOST_ROWS, _ALL_ROWS = 5000, 15_000  # that one tree sees, and that all of a forest see if there are few of them
+_BINS = 256  # of a quasi-identifier, with about as many rows each, that trees may tell apart
 _LEAF = 20  # least rows of a leaf: fewer would place people by the values of those few who are like them
 
 
@@ -112,29 +118,31 @@ def chances_of(table: Table, values: Int64, n_values: int, k: int, rng: np.rando
     """Return each row's chances of the values by forests that did not see it, and how much each attribute tells."""
     n_folds = min(_FOLDS, table.n_rows)
     fold_of = rng.permutation(table.n_rows) % n_folds
+    bins = np.minimum(_positions(table) * _BINS, _BINS - 1).astype(np.uint8)
+    least, logs = max(_LEAF, -(-k // 2)), n_log_n(table.n_rows)
+
+    def by_forest(fold: int, own: np.random.Generator) -> tuple[Int64, Float64, Float64]:
+        """Return the rows of a part, what trees of other rows say about them, and what attributes told them."""
+        inside = np.flatnonzero(fold_of == fold)
+        others = np.flatnonzero(fold_of != fold) if n_folds > 1 else inside
+        asked, said, told = bins[inside], np.zeros((len(inside), n_values)), np.zeros(table.n_quasi)
+        n_trees = int(np.clip(_ALL_ROWS // len(others), *_TREES))
+        for _ in range(n_trees):
+            sample = own.choice(others, min(len(others), _MOST_ROWS))
+            draws = own.random((2 * (len(sample) // least) + 1, table.n_quasi))
+            nodes, shares, taken = grow(bins, values, sample, _BINS, n_values, least, draws, logs)
+            add_shares(asked, nodes, shares, said)
+            told += taken
+        return inside, said / n_trees, told
+
     chances, told = np.zeros((table.n_rows, n_values)), np.zeros(table.n_quasi)
-    for fold in range(n_folds):
-        inside = fold_of == fold
-        others = ~inside if n_folds > 1 else inside
-        forest = _forest(table.codes[others], values[others], k, int(rng.integers(2**31)))
-        chances[np.ix_(inside, forest.classes_)] = forest.predict_proba(table.codes[inside])
-        told += np.mean(
-            [tree.tree_.compute_feature_importances(normalize=False) for tree in forest.estimators_], axis=0
-        )
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(copy_context().run, by_forest, fold, own) for fold, own in enumerate(rng.spawn(n_folds))]
+        for job in jobs:
+            inside, said, taken = job.result()
+            chances[inside] = said
+            told += taken
     return chances, told
-
-
-def _forest(codes: Int32, values: Int64, k: int, seed: int) -> Any:  # noqa: ANN401
-    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 - loading it takes longer than a small table
-
-    forest = RandomForestClassifier(
-        _TREES,
-        criterion="entropy",
-        min_samples_leaf=max(_LEAF, -(-k // 2)),
-        max_samples=min(len(codes), _MOST_ROWS),
-        random_state=seed,
-    )
-    return forest.fit(codes, values)
 
 
 def _positions(table: Table) -> Float64:

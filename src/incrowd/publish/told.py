@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.nsvdist import mean_shares
 from incrowd.table import Table
 
 Float64 = npt.NDArray[np.float64]
@@ -45,9 +46,7 @@ class Told(NamedTuple):
 
     def mixed(self, members: Int64) -> Int32:
         """Return the mean shares of members' blocks, [rows x members], in parts."""
-        blocks = self.block_of[members]
-        means = np.stack([share[blocks].mean(axis=1) for share in self.shares.T], axis=1)
-        return in_parts(means, _PARTS, self.cap)
+        return in_parts(mean_shares(self.block_of, self.shares, members), _PARTS, self.cap)
 
 
 def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
@@ -60,12 +59,24 @@ def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
     """
     exactly = shares * n_parts
     parts = np.minimum(np.maximum(np.floor(exactly + 1e-9), shares > 0), cap)
-    for _ in range(2 * shares.shape[1]):
-        left = n_parts - parts.sum(axis=1)
-        lacks = np.where((shares > 0) & (parts < cap), exactly - parts, -np.inf)
-        worst = np.where(left > 0, lacks.argmax(axis=1), (parts - exactly - 2 * (parts <= 1)).argmax(axis=1))
-        rows = np.flatnonzero((left < 0) | ((left > 0) & (lacks.max(axis=1) > -np.inf)))
-        if len(rows) == 0:
-            break
-        parts[rows, worst[rows]] += np.sign(left[rows])
+    lacks = np.where(parts < cap, exactly - parts, 0)
+    order = np.argsort(-lacks, axis=1, kind="stable")
+    given = np.arange(shares.shape[1]) < (n_parts - parts.sum(axis=1))[:, None]
+    at = np.arange(len(shares))[:, None]
+    parts[at, order] += given & (lacks[at, order] > 0)
+    for row in np.flatnonzero(parts.sum(axis=1) != n_parts):  # few: where the cap or single parts have taken some
+        _even_out(parts[row], exactly[row], n_parts, cap)
     return parts.astype(np.int32)
+
+
+def _even_out(parts: Float64, exactly: Float64, n_parts: int, cap: int) -> None:
+    """Take or give single parts, where it hurts least, until there are as many as there should be or can be."""
+    while (left := n_parts - parts.sum()) != 0:
+        if left > 0:
+            lacks = np.where((exactly > 0) & (parts < cap), exactly - parts, -np.inf)
+            worst = lacks.argmax()
+            if lacks[worst] == -np.inf:
+                return
+        else:
+            worst = (parts - exactly - 2 * (parts <= 1)).argmax()
+        parts[worst] += np.sign(left)

@@ -51,18 +51,24 @@ def _told(claims: Claims, payload: Payload, name: str, original: pl.DataFrame, r
     told = [
         secret
         for secret, least in hidden
-        if _may_be(column, original[secret], rows)
+        if _may_be(_first(column), _first(original[secret], rows))
         and (_repeats(column, original[secret], rows) or _renames(column, original[secret], rows, least))
     ]
     return [f"column {name!r} tells the originals of {secret!r}" for secret in told]
 
 
-def _may_be(column: pl.Series, hidden: pl.Series, rows: Array) -> bool:
-    """Tell whether the first rows allow that a column is the hidden one, by its own or by other names."""
-    if not is_comparable(column.dtype) or not is_comparable(hidden.dtype):
+def _first(column: pl.Series, rows: Array | None = None) -> list[object]:
+    """Return a few values of a column, none if they cannot be compared with others."""
+    if not is_comparable(column.dtype):
+        return []
+    return (column[:_PROBE] if rows is None else column.gather(rows[:_PROBE])).to_list()
+
+
+def _may_be(values: list[object], others: list[object]) -> bool:
+    """Tell whether the first values allow that a column is the hidden one, by its own or by other names."""
+    if not values or not others:
         return False
-    a, b = column[:_PROBE].to_list(), hidden.gather(rows[:_PROBE]).to_list()
-    return len(set(a)) == len(set(b)) == len(set(zip(a, b, strict=True)))
+    return len(set(values)) == len(set(others)) == len(set(zip(values, others, strict=True)))
 
 
 def check_identifiers(
@@ -73,12 +79,14 @@ def check_identifiers(
     hidden = [c for c in original.columns if c not in announced and is_comparable(original[c].dtype)]
     codes = {f"{q.name}{end}" for q in claims.quasi for end in ("", ".lo", ".hi")}
     counts = set(claims.sensitive.columns) if claims.sensitive and claims.sensitive.form == "counts" else set()
+    firsts = {secret: _first(original[secret], rows) for secret in hidden}
     problems = []
     for name in (c for c in frame.columns if c not in codes | counts):
+        first = _first(frame[name])
         for secret in hidden:
             known = secret in claims.dropped
             if rows is not None:
-                repeats = _may_be(frame[name], original[secret], rows) and _repeats(frame[name], original[secret], rows)
+                repeats = _may_be(first, firsts[secret]) and _repeats(frame[name], original[secret], rows)
             else:
                 # numbers of equal range may be anything, unless the manifest itself says that they were to go
                 repeats = (
