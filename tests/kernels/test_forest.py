@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from incrowd.kernels.forest import CHILD, COLUMN, LAST_BIN, LEAF, add_shares, grow
 from incrowd.kernels.information import n_log_n
+from incrowd.kernels.jit import interpreted
 
 
 def entropy_times_n(labels):
@@ -60,6 +61,17 @@ def test_trees_are_those_of_the_plain_way(n, n_columns, n_values, least, seed):
     assert found == expected[0]
     assert np.allclose(shares, expected[1])
     assert np.allclose(told, expected[2])
+
+
+def test_a_small_table_is_not_compiled_and_has_the_same_tree():
+    rng = np.random.default_rng(0)
+    bins, values = rng.integers(0, 256, (60, 2)).astype(np.uint8), rng.integers(0, 2, 60)
+    asked = bins, values, rng.integers(0, 60, 60), 256, 2, 5, rng.random((25, 2)), n_log_n(60)
+    compiled = grow(*(each.copy() if isinstance(each, np.ndarray) else each for each in asked))
+    with interpreted(when=True):
+        plain = grow(*asked)
+    assert len(plain[0]) > 5
+    assert all(np.array_equal(a, b) for a, b in zip(compiled, plain, strict=True))
 
 
 def test_rows_get_the_shares_of_their_leaf():

@@ -71,14 +71,14 @@ def grow(
                 break
             lo, hi = n_bins, -1
             for i in range(start, stop):
-                code = bins[sample[i], m]
+                code = int(bins[sample[i], m])
                 lo, hi = min(lo, code), max(hi, code)
             if lo == hi:
                 continue
             n_seen += 1
             ends[lo : hi + 2] = 0
             for i in range(start, stop):
-                ends[bins[sample[i], m] + 1] += 1
+                ends[int(bins[sample[i], m]) + 1] += 1
             for code in range(lo + 1, hi + 2):
                 ends[code] += ends[code - 1]
             for i in range(start, stop):  # ends of bins are starts until their rows are here
