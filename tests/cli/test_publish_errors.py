@@ -158,7 +158,7 @@ def interrupt(*_args, **_kwargs):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("where", ["incrowd.publish.mondrian.mondrian", "incrowd.release.folder._save_private"])
+@pytest.mark.parametrize("where", ["incrowd.publish.nsvdist.choose", "incrowd.release.folder._save_private"])
 def test_control_c_in_the_middle(home, monkeypatch, capsys, where):
     monkeypatch.setattr(where, interrupt)
     before = set(home.rglob("*"))

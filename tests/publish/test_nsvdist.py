@@ -258,3 +258,16 @@ def test_too_many_sensitive_values_are_refused(monkeypatch):
     frame = pl.DataFrame({"a": list(range(20)), "s": list(range(20))})
     with pytest.raises(ic.IncompatibleError, match="20 sensitive values"):
         ic.NSVDist(k=2).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s"))
+
+
+def test_large_tables_are_cut_into_parts_unless_one_says_otherwise(monkeypatch):
+    monkeypatch.setattr(nsvdist, "_MOST_AS_A_WHOLE", 100)
+    monkeypatch.setattr(nsvdist, "_PART", 60)
+    small, large = ic.NSVDist(k=5), ic.NSVDist(k=5, presplit=60)
+    assert [small.part_rows(n) for n in (100, 101)] == [None, 60]
+    frame = pl.DataFrame({"q": np.random.default_rng(0).permutation(300), "s": ["a", "b", "c"] * 100})
+    schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s")
+    releases = [method.publish(frame, schema, seed=1) for method in (small, large, ic.NSVDist(k=5, presplit=None))]
+    frames = [release.frame for release in releases]
+    assert frames[0].equals(frames[1])
+    assert not frames[0].equals(frames[2])

@@ -30,11 +30,13 @@ def method_of(scene: Scene) -> NSVDist | None:
     """Return the method with its published parameters, if it is one that can be repeated."""
     about = scene.release.manifest["method"]
     given = about["parameters"]
-    if about["name"] != NSVDist.name or given.get("presplit") is not None or given.get("mode") == "hardened":
+    if about["name"] != NSVDist.name or given.get("mode") == "hardened":
         return None
     if scene.n_suppressed or scene.n_people > _MOST_PEOPLE:
         return None
-    return NSVDist(k=given["k"], l=given["l"], loss=given["loss"], mode="paper")
+    names = ("k", "l", "loss", "presplit")
+    method = NSVDist(mode="paper", **{name: given[name] for name in names if name in given})
+    return method if method.part_rows(scene.n_people) is None else None
 
 
 class Sightings:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.cli import attacking, evaluating
-from incrowd.cli.options import own_parameters
+from incrowd.cli.options import Json, Method, Own, Quiet, own_parameters
 from incrowd.cli.show import Screen, summarize
 from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, PrivacyWarning, VerificationError
 from incrowd.version import __version__
@@ -33,8 +33,6 @@ Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a d
 Tokens = Annotated[
     list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 LKinds = "frequency, distinct, entropy or recursive."
 
 
@@ -108,14 +106,12 @@ def publish(
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file made by init.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write; must not exist.")],
     k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")],
-    method: Annotated[str, typer.Option("--method", "-m", help="See: incrowd methods.")] = "mondrian",
+    method: Method = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
     l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
     t: Annotated[float | None, typer.Option("-t", help="Closeness to the table's distribution, 0 to 1.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")
-    ] = None,
+    option: Own = None,
     seed: Annotated[
         int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
@@ -132,7 +128,7 @@ def publish(
     with screen.progress() as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd import io
-        from incrowd.publish import make
+        from incrowd.publish import make, usual
         from incrowd.schema import Schema
 
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
@@ -141,14 +137,14 @@ def publish(
         fact = f"--l-kind is {l_kind}, and -l was not given"
         raise ParameterError(fact, "say how diverse: -l 2")
     parameters |= own_parameters(option, {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"})
-    publisher = make(method, **parameters)
+    roles = Schema.from_toml(schema)
+    publisher = make(method or usual(roles, parameters), **parameters)
     if attack and publisher.kind == "projections":
         fact = "Attacks are about rows with generalized cells, and this method publishes projections"
         raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
     if ledger is not None:
         attacking.check_ledger(ledger)
     notes: list[str] = []
-    roles = Schema.from_toml(schema)
     with screen.progress() as progress:
         frame = io.read(data, query=query, types=roles.types, missing_tokens=roles.missing_tokens, progress=progress)
         if publisher.kind == "projections":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli.options import own_parameters
+from incrowd.cli.options import Json, Method, Own, Quiet, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import ParameterError
 
@@ -31,8 +31,6 @@ _Rows = Annotated[str, typer.Option("--test-rows", help="raw, or generalized as 
 _Seed = Annotated[int, typer.Option(help="Of folds, releases and samples.")]
 _Plot = Annotated[Path | None, typer.Option(help="Draw a figure into this .svg or .png file.")]
 _Dark = Annotated[bool, typer.Option("--dark", help="Draw it on a dark ground.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 _TAKEN = {"k": "-k", "l": "-l"}
 _DEFAULT = "tree,naive_bayes,logistic"
 
@@ -40,12 +38,10 @@ _DEFAULT = "tree,naive_bayes,logistic"
 def evaluate(
     data: Annotated[str, typer.Argument(help="A release folder with --test, or a table with -s, -m and -k.")],
     schema: _SchemaFile = None,
-    method: Annotated[str, typer.Option("--method", "-m", help="See: incrowd methods.")] = "mondrian",
+    method: Method = None,
     k: Annotated[int | None, typer.Option("-k", help="Least size of the crowd.")] = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")
-    ] = None,
+    option: Own = None,
     test: _Test = None,
     original: Annotated[
         str | None, typer.Option(help="For a release: the table that it was made of, to compare with.")
@@ -58,8 +54,8 @@ def evaluate(
     seed: _Seed = 0,
     plot: _Plot = None,
     dark: _Dark = False,
-    as_json: _Json = False,
-    quiet: _Quiet = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find out what classifiers keep of what they learn when they are trained on a release."""
     screen = Screen(quiet=quiet or as_json)
@@ -67,7 +63,7 @@ def evaluate(
     with _progress(screen) as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd.evaluate import evaluate as judge
-        from incrowd.publish import make
+        from incrowd.publish import make, usual
 
         shared: dict[str, Any] = {"samples": samples, "classifiers": classifiers, "training": training}
         shared |= {"test": test_rows, "seed": seed, "progress": progress}
@@ -93,7 +89,9 @@ def evaluate(
             given = ({"k": k} if l is None else {"k": k, "l": l}) | own_parameters(option, _TAKEN)
             how = (roles.types, roles.missing_tokens)
             holdout = None if test is None else _read(test, *how)
-            found = judge(make(method, **given), _read(data, *how), roles, cv=cv, holdout=holdout, **shared)
+            found = judge(
+                make(method or usual(roles, given), **given), _read(data, *how), roles, cv=cv, holdout=holdout, **shared
+            )
     _finish(screen, found, plot, dark=dark, as_json=as_json)
 
 
@@ -122,8 +120,8 @@ def compare(
     ] = None,
     plot: _Plot = None,
     dark: _Dark = False,
-    as_json: _Json = False,
-    quiet: _Quiet = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare methods on one table: what classifiers keep at each k."""
     screen = Screen(quiet=quiet or as_json)

@@ -1,11 +1,25 @@
-"""A method's own parameters as people type them: --set NAME=VALUE."""
+"""Options that several commands share, and a method's own parameters as people type them: --set NAME=VALUE."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from incrowd.errors import ParameterError
+
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="See: incrowd methods. Without it nsvdist, or mondrian where that cannot do what you ask.",
+    ),
+]
+Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
+from collections.abc import Collection
 from dataclasses import MISSING, fields
 from types import ModuleType
 from typing import Any
@@ -72,6 +73,7 @@ __all__ = [
     "make",
     "methods",
     "publish",
+    "usual",
 ]
 
 
@@ -104,16 +106,27 @@ def publish(
     frame: Any,  # noqa: ANN401
     schema: Schema,
     *,
-    method: str = "mondrian",
+    method: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
     **parameters: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Publish a frame by the method of this name; see `methods` for names and what each promises.
+    """Publish a frame by the method of this name; see `methods` for names and what each promises, `usual` without one.
 
     Returns a `Release`, or a `ProjectionRelease` if the method publishes projections.
     """
-    return make(method, **parameters).publish(frame, schema, seed=seed, progress=progress)
+    chosen = make(method or usual(schema, parameters), **parameters)
+    return chosen.publish(frame, schema, seed=seed, progress=progress)
+
+
+def usual(schema: Schema, parameters: Collection[str] = ()) -> str:
+    """Return the method to use if none was named: NSVDist, or Mondrian where NSVDist cannot give what is asked for.
+
+    NSVDist keeps k and l and tells distributions of a sensitive column. Where there is no such column, or a parameter
+    is given that it does not have (``t``, ``alpha``, ``l_kind``), it is Mondrian.
+    """
+    known = {field.name for field in fields(NSVDist)}
+    return NSVDist.name if schema.sensitive and known.issuperset(parameters) else Mondrian.name
 
 
 def methods() -> list[dict[str, str]]:

@@ -77,6 +77,7 @@ Int64 = npt.NDArray[np.int64]
 _LEAF_SIZE = 12
 _LARGEST_RANGES = 1024  # leaves up to which the cost of every range is kept
 _MOST_SHARES = 200_000_000
+_MOST_AS_A_WHOLE, _PART = 100_000, 10_000  # rows, where `presplit` is left to us
 _PAIRS = 1000  # of rows, looked at to order the attributes
 _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
 RISK = (
@@ -101,7 +102,8 @@ class NSVDist(CellPublisher):
         What the search keeps small: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``. Plain entropy can fall when a
         cell grows, so its bounds are weaker and the search takes many times longer.
     presplit
-        Cut the table into parts of about this many rows first; ``None`` searches the whole table.
+        Cut the table into parts of about this many rows first (section 4.3); ``None`` searches the whole table, and
+        ``"auto"`` does so up to 100 000 rows, and takes parts of 10 000 beyond.
     mode
         ``"hardened"`` tells values by blocks, so that nothing can be solved for; ``"paper"`` is the algorithm as it was
         published, with a warning.
@@ -111,7 +113,7 @@ class NSVDist(CellPublisher):
     l: float = 1
     mode: Mode = "hardened"
     loss: Loss = "lm"
-    presplit: int | None = None
+    presplit: int | Literal["auto"] | None = "auto"
 
     name: ClassVar[str] = "nsvdist"
     paper: ClassVar[str] = "Last et al. 2014"
@@ -128,11 +130,11 @@ class NSVDist(CellPublisher):
         if self.mode not in get_args(Mode):
             fact = f"mode is {self.mode!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(Mode))}")
-        if self.presplit is not None and (
+        if self.presplit not in (None, "auto") and (
             not isinstance(self.presplit, int | np.integer) or self.presplit < 2 * self.k
         ):
             fact = f"presplit is {self.presplit!r}, and k is {self.k}"
-            raise ParameterError(fact, "use a whole number, at least 2 k")
+            raise ParameterError(fact, "use a whole number, at least 2 k, or auto, or None")
 
     def privacy(self) -> Privacy:
         """Return the constraints that every row's distribution keeps."""
@@ -145,15 +147,18 @@ class NSVDist(CellPublisher):
 
     def _require_feasible(self, table: Table) -> None:
         n_values = len(table.sensitive_values)
+        if n_values == 0:
+            fact = "NSVDist publishes distributions of sensitive values, and the schema has no sensitive column"
+            raise SchemaError(fact, "name it with sensitive=..., or use a method that keeps rows as they are")
         if table.n_rows * n_values > _MOST_SHARES:
             fact = f"A share for each of {n_values} sensitive values in {table.n_rows} rows is too much to publish"
             raise IncompatibleError(
                 fact, "make the sensitive column coarser, or use a method that publishes exact values"
             )
-        hardened = self.mode == "hardened"
-        require_members(self.k, self.l, self.k if hardened else self.cap, table.sensitive_counts, table.n_rows)
-        if hardened:
+        if self.mode == "hardened":
             super()._require_feasible(table)
+        else:
+            require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
 
     def _steps(self, table: Table) -> float:
         return float(table.codes.size) * table.n_rows
@@ -162,19 +167,27 @@ class NSVDist(CellPublisher):
         if self.mode == "paper":
             warnings.warn(RISK, PrivacyWarning, stacklevel=3)
             rank = rng.permutation(table.n_rows)
-            parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(table, rng, self.cap)
-            return choose(table, rank, self.k, self.cap, self.loss, parts, progress)
+            return choose(table, rank, self.k, self.cap, self.loss, self._parts(table, rng, self.cap), progress)
         l = exact(self.l)
         block_of = blocks_of(table, self.k, l, rng.spawn(1)[0])  # how often it draws depends on values: not from rng
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
         rank = rng.permutation(table.n_rows)
-        parts = [np.arange(table.n_rows)] if self.presplit is None else self._split(blank, rng, self.k)
+        parts = self._parts(blank, rng, self.k)
         told = Told.of(table, block_of, l)
         return replace(choose(blank, rank, self.k, self.k, self.loss, parts, progress, told), blocks=block_of)
 
-    def _split(self, table: Table, rng: np.random.Generator, cap: int) -> list[Int64]:
+    def part_rows(self, n_rows: int) -> int | None:
+        """Return about how many rows a part of a table of this size has; ``None`` if it is searched as a whole."""
+        if self.presplit == "auto":
+            return None if n_rows <= _MOST_AS_A_WHOLE else max(_PART, 2 * self.k)
+        return self.presplit
+
+    def _parts(self, table: Table, rng: np.random.Generator, cap: int) -> list[Int64]:
         """Cut the table by Mondrian; neighbours that cannot find k members by themselves stay together."""
-        size = max(self.k, (self.presplit or 0) // 2)
+        part = self.part_rows(table.n_rows)
+        if part is None:
+            return [np.arange(table.n_rows)]
+        size = max(self.k, part // 2)
         choice = Mondrian(k=min(size, table.n_rows))._choose(table, rng, lambda *_: None)
         order = np.argsort(choice.cell_of, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(choice.cell_of[order])) + 1)
@@ -195,9 +208,6 @@ class NSVDist(CellPublisher):
 
 def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> None:
     """Refuse (k, l) for which no row can find k members: sum of min(count, floor(k / l)) below k."""
-    if counts.size == 0:
-        fact = "NSVDist publishes distributions of sensitive values, and the schema has no sensitive column"
-        raise SchemaError(fact, "name it with sensitive=..., or use a method that keeps rows as they are")
     if np.minimum(counts, cap).sum() >= k:
         return
     reachable = min(k, n_rows)
