@@ -39,6 +39,19 @@ def test_everything_written_can_be_read(theme):
     assert len(drawn.axes) == 2
 
 
+def test_panels_in_rows_with_one_legend_that_fits_below():
+    drawn = plots.figure(5, width=2, height=2, columns=3, theme="dark")
+    assert len(drawn.axes) == 5
+    assert tuple(drawn.get_size_inches()) == (6, 4)
+    for axes in drawn.axes[1:]:
+        plots.lines(axes, POINTS, "k", "loss", "of")
+    plots.one_legend(drawn)
+    assert all(axes.get_legend() is None for axes in drawn.axes)
+    (legend,) = drawn.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["b", "a"]
+    assert contrast(legend.get_texts()[0].get_color(), drawn.get_facecolor()) > 7
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_differ_and_so_do_markers(theme):
     n = 12

@@ -1,9 +1,9 @@
 """Figures: the one place that knows matplotlib, which is loaded when something is drawn.
 
-`figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `number_line` names along a
-line, and `save` writes it as the file's name says. Colours are those of Okabe and Ito, which people with any kind of
-colour vision can tell apart; lines differ by marker and dash too, so that they also do in print. Figures belong to
-nobody but their caller: nothing is kept in matplotlib's global state.
+`figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `one_legend` joins their
+legends, `number_line` draws names along a line, and `save` writes it as the file's name says. Colours are those of
+Okabe and Ito, which people with any kind of colour vision can tell apart; lines differ by marker and dash too, so that
+they also do in print. Figures belong to nobody but their caller: nothing is kept in matplotlib's global state.
 
 >>> import polars as pl
 >>> from incrowd import plots
@@ -46,13 +46,20 @@ _MARKERS = "osD^vPX*"
 _DASHES = ("-", "--", "-.", ":")
 _FORMATS = (".svg", ".png")
 _DOTS_PER_INCH = 160
+_LEGEND_WIDTH = 1.5  # inches that a name in a legend may take
 _FEW_POINTS = 40  # that markers are drawn for
 
 
 def figure(
-    n_panels: int = 1, *, title: str | None = None, theme: Theme = "light", width: float = 5.2, height: float = 3.9
+    n_panels: int = 1,
+    *,
+    title: str | None = None,
+    theme: Theme = "light",
+    width: float = 5.2,
+    height: float = 3.9,
+    columns: int | None = None,
 ) -> Figure:
-    """Return a figure with empty panels side by side, as ``figure.axes``.
+    """Return a figure with empty panels, as ``figure.axes``.
 
     Parameters
     ----------
@@ -64,14 +71,20 @@ def figure(
         ``"light"`` or ``"dark"``.
     width, height
         Of one panel, in inches.
+    columns
+        Panels in a row; all side by side without.
     """
     if theme not in get_args(Theme):
         fact = f"theme is {theme!r}"
         raise ParameterError(fact, f"use one of {', '.join(get_args(Theme))}")
     matplotlib = _matplotlib()
     with matplotlib.rc_context(_settings(theme)):
-        made: Figure = matplotlib.figure.Figure(figsize=(n_panels * width, height), layout="constrained")
-        made.subplots(1, n_panels)
+        across = min(columns or n_panels, n_panels)
+        down = -(-n_panels // across)
+        made: Figure = matplotlib.figure.Figure(figsize=(across * width, down * height), layout="constrained")
+        made.subplots(down, across)
+        for unused in made.axes[n_panels:]:
+            unused.remove()
         if title is not None:
             made.suptitle(title)
     return made
@@ -121,6 +134,21 @@ def lines(
         axes.set_title(title)
     if by is not None:
         axes.legend(frameon=False, fontsize="small", labelcolor=axes.xaxis.label.get_color())
+
+
+def one_legend(drawn: Figure) -> Figure:
+    """Put what the panels' legends say below all of them, each name once, and take it from each; return the figure."""
+    shown: dict[str, Any] = {}
+    for axes in drawn.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            shown.setdefault(label, handle)
+        if (legend := axes.get_legend()) is not None:
+            legend.remove()
+    in_a_row = max(1, min(len(shown), int(drawn.get_figwidth() / _LEGEND_WIDTH)))
+    ink = drawn.axes[0].xaxis.label.get_color()
+    where: Any = {"loc": "outside lower center", "ncols": in_a_row, "frameon": False, "labelcolor": ink}
+    drawn.legend(shown.values(), shown, fontsize="small", **where)
+    return drawn
 
 
 def number_line(

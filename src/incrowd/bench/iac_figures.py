@@ -224,7 +224,8 @@ def _notes(done: Sequence[Done], means: pl.DataFrame, options: Options) -> list[
 def draw(curves: dict[int, pl.DataFrame], seconds: pl.DataFrame) -> Figure:
     """Draw accuracy against k for each figure and classifier, and the times."""
     learners = curves[4]["classifier"].unique(maintain_order=True).to_list()
-    drawn = plots.figure(2 * len(learners) + 1, title="IACk and InfoGain Mondrian on Adult", width=3.4, height=3.4)
+    title = "IACk and InfoGain Mondrian on Adult"
+    drawn = plots.figure(2 * len(learners) + 1, title=title, width=3.4, height=3.0, columns=max(2, len(learners)))
     panels = [(figure, learner) for figure in FIGURES for learner in learners]
     for axes, (figure, learner) in zip(drawn.axes, panels, strict=False):
         frame = curves[figure].filter(pl.col("classifier") == learner).drop("classifier", "ahead")
@@ -233,7 +234,7 @@ def draw(curves: dict[int, pl.DataFrame], seconds: pl.DataFrame) -> Figure:
         plots.lines(axes, points, "k", "accuracy", "method", labels=("k", "accuracy (%)"), title=title, log_x=True)
     points = seconds.select("k", *METHODS.values()).unpivot(index="k", variable_name="method", value_name="seconds")
     plots.lines(drawn.axes[-1], points, "k", "seconds", "method", title="Fig. 5", log_x=True)
-    return drawn
+    return plots.one_legend(drawn)
 
 
 EXPERIMENTS = (

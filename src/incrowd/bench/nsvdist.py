@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from incrowd import datasets, plots
+from incrowd import datasets
 from incrowd.bench.experiment import Cell, Options
 from incrowd.bench.registry import published
 from incrowd.datasets.schemas import NSVDIST, Order
@@ -243,13 +243,3 @@ def table4() -> pl.DataFrame:
                 known = None if np.isnan(figure) else figure
                 rows.append({"dataset": name, "classifier": ours, "method": method, "level": level, "paper": known})
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def one_legend(drawn: plots.Figure) -> plots.Figure:
-    """Put the legend of the first panel that has one below all of them, and take it from each."""
-    handles, labels = next((found for axes in drawn.axes if (found := axes.get_legend_handles_labels())[0]), ([], []))
-    for legend in [axes.get_legend() for axes in drawn.axes]:
-        if legend is not None:
-            legend.remove()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=max(1, len(labels)), frameon=False)
-    return drawn

@@ -116,7 +116,7 @@ def _verdicts(means: pl.DataFrame, name: str, learners: Sequence[str]) -> list[V
 def draw(means: pl.DataFrame, names: Sequence[str], learner: str) -> plots.Figure:
     """Draw a panel per table and l for one classifier."""
     title = f"Accuracy of {TITLES.get(learner, learner)} against k"
-    drawn = plots.figure(2 * len(names), title=title, width=3.2, height=3.4)
+    drawn = plots.figure(2 * len(names), title=title, width=3.2, height=3.0, columns=4 if len(names) % 2 == 0 else 2)
     panels = [(name, level) for name in names for level in (1, 2)]
     for axes, (name, level) in zip(drawn.axes, panels, strict=True):
         frame = curve(means, name, learner, level)
@@ -125,7 +125,7 @@ def draw(means: pl.DataFrame, names: Sequence[str], learner: str) -> plots.Figur
         points = frame.unpivot(index="k", variable_name="method", value_name="accuracy")
         heading = f"{DATASETS[name].title}, l {'= 1' if level == 1 else '> 1'}"
         plots.lines(axes, points, "k", "accuracy", "method", title=heading, log_x=True)
-    return nsvdist.one_legend(drawn)
+    return plots.one_legend(drawn)
 
 
 EXPERIMENTS = (

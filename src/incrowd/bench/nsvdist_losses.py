@@ -74,7 +74,7 @@ def _draw_losses(panels: Sequence[tuple[str, pl.DataFrame]]) -> plots.Figure:
     drawn = plots.figure(len(panels), title="Information loss against k", width=3.2, height=3.4)
     for axes, (title, part) in zip(drawn.axes, panels, strict=True):
         plots.lines(axes, part, "k", "lm", "method", title=title, log_x=True, labels=("k", "LM"))
-    return nsvdist.one_legend(drawn)
+    return plots.one_legend(drawn)
 
 
 def ring_cells(options: Options) -> list[Cell]:
@@ -131,7 +131,7 @@ def _draw_rings(losses: pl.DataFrame, released: pl.DataFrame, learners: Sequence
         plots.lines(
             axes, part, "k", "accuracy", "method", title=TITLES.get(learner, learner), labels=("k = l", "accuracy")
         )
-    return nsvdist.one_legend(drawn)
+    return plots.one_legend(drawn)
 
 
 def attack_cells(options: Options) -> list[Cell]:

@@ -261,7 +261,7 @@ def draw(joined: pl.DataFrame, learner: str) -> plots.Figure:
         axes.invert_yaxis()
         axes.set_xlabel("accuracy (percent)")
         axes.set_title("l = 1" if level == 1 else "l > 1")
-    return nsvdist.one_legend(drawn)
+    return plots.one_legend(drawn)
 
 
 EXPERIMENTS = (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from incrowd.release import ProjectionRelease, Release
     from incrowd.verify import Verdict
 
+_SHORT = 24  # characters of a name that is not broken into lines
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}
 
 
@@ -43,8 +44,8 @@ class Screen:
         """Print rows as a table."""
         self.say(title)
         table = Table(header_style="bold")
-        for name in rows[0] if rows else []:
-            table.add_column(name, overflow="fold")
+        for i, name in enumerate(rows[0] if rows else []):
+            table.add_column(name, overflow="fold", no_wrap=i == 0 and _are_short(rows, name))
         for row in rows:
             table.add_row(*(str(cell).replace("[", "\\[") for cell in row.values()))
         self.out.print(table)
@@ -200,3 +201,7 @@ def _levels(levels: Mapping[str, float | int | None]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _are_short(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    return all(len(str(row[column])) <= _SHORT for row in rows)

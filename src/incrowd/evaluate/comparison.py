@@ -35,6 +35,7 @@ from incrowd.schema import Schema
 
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
 _KINDS = {"refused": "infeasible", "incompatible": "incompatible", "failed": "failed"}
+_PANELS = 3  # side by side in a figure
 _LEVELS = ("k", "l", "t", "alpha")
 _SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
 
@@ -114,15 +115,12 @@ class Comparison:
             fact = "None of these classifiers was compared"
             raise ParameterError(fact, f"use {', '.join(dict.fromkeys(self.frame['classifier']))}")
         several = len({l for _, l in panels}) > 1
-        drawn = plots.figure(len(panels), theme=theme, width=3.8, height=3.4)
+        drawn = plots.figure(len(panels), theme=theme, width=3.8, height=3.4, columns=_PANELS if len(panels) != 4 else 2)
         for axes, (name, l) in zip(drawn.axes, panels, strict=True):
             part = frame.filter((pl.col("classifier") == name) & (pl.col("l") == l)).sort("k", maintain_order=True)
             title = f"{name}, l = {l:g}" if several else str(name)
             _draw(axes, part, score, title)
-        ink = drawn.axes[0].xaxis.label.get_color()
-        shown = dict(zip(*reversed(drawn.axes[0].get_legend_handles_labels()), strict=True))
-        drawn.legend(shown.values(), shown, loc="outside lower center", ncols=len(shown), frameon=False, labelcolor=ink)
-        return drawn
+        return plots.one_legend(drawn)
 
 
 def compare(
@@ -171,6 +169,8 @@ def compare(
     names = _listed(methods.split(",") if isinstance(methods, str) else methods)
     for name in names:
         describe(name)  # refuses what there is not
+        if own := (parameters or {}).get(name):
+            make(name, k=min(_listed(k)), **own)  # and parameters that no k would mend
     asked = [name for name in losses if name in LOSSES]
     unknown = sorted({*losses} - {*asked})
     if unknown:
@@ -293,7 +293,6 @@ def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noq
     if log:
         axes.set_xticks(sorted(set(ks)), minor=False)
         axes.minorticks_off()
-    axes.get_legend().remove()
 
 
 def _listed(values: Any) -> list[Any]:  # noqa: ANN401

@@ -15,6 +15,7 @@ bring: see ``libsvm`` in `incrowd.evaluate.classifiers`.
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -118,11 +119,11 @@ def _read(header: str, columns: list[pl.Series], labels: pl.Series, weights: Flo
 
 def start() -> None:
     """Start the Java machine of this process, unless it runs."""
+    if "jpype" in sys.modules and sys.modules["jpype"].isJVMStarted():
+        return
     folder = require()
     import jpype  # noqa: PLC0415
 
-    if jpype.isJVMStarted():
-        return
     jars = [str(jar) for jar in (folder / "lib").glob("*.jar") if "-src" not in jar.name]
     options = ["-Djava.awt.headless=true", "-Dweka.packageManager.loadPackages=false"]
     for library in _java():
