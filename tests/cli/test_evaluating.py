@@ -75,7 +75,11 @@ def test_methods_get_their_own_parameters(monkeypatch, capsys):
     monkeypatch.setattr("incrowd.evaluate.comparison.make", spying)
     code, _, err = run(monkeypatch, capsys, "compare", *table, "-m", "mondrian,dmpd", "--set", "generations=0")
     assert (code, err) == (0, "")
-    assert made == [("mondrian", {"k": 5})] * 2 + [("dmpd", {"k": 5, "generations": 0})] * 2
+    own = ("dmpd", {"k": 5, "generations": 0})
+    assert made == [own] + [("mondrian", {"k": 5})] * 2 + [own] * 2  # once to see that they are allowed
+    code, _, err = run(monkeypatch, capsys, "compare", *table, "-m", "mondrian,dmpd", "--set", "generations=-1")
+    assert code == 2
+    assert "generations is -1" in err
     code, _, err = run(monkeypatch, capsys, "evaluate", *table, "-m", "dmpd", "--set", "generations=-1")
     assert code == 2
     assert "generations is -1" in err

@@ -1,6 +1,40 @@
-"""The compile cache: what is forgotten when a kernel file changes."""
+"""The compile cache: what is forgotten when a kernel file changes, and processes that fill it at once."""
+
+import subprocess
+import sys
+
+import pytest
 
 from incrowd.kernels import jit
+
+KERNELS = """
+import sys, time
+import numpy as np
+from numba.core.caching import IndexDataCacheFile as File
+from incrowd.kernels.jit import kernel
+
+def after(seconds, function):
+    def slowed(*args):
+        time.sleep(seconds)
+        return function(*args)
+    return slowed
+
+@kernel
+def inner(x):
+    return x + 1
+
+@kernel
+def total(values):
+    found = 0
+    for value in values:
+        found += inner(value)
+    return found
+
+whole, pause = sys.argv[1] == "whole", float(sys.argv[2])
+File._save_index = after(pause, File._save_index)
+File._save_data = after(pause / 5 if whole else pause / 2, File._save_data)
+print(total(np.arange(5) if whole else np.arange(5) * 1.5))
+"""
 
 
 def test_only_what_uses_a_changed_file_is_forgotten(tmp_path):
@@ -30,3 +64,18 @@ def test_only_what_uses_a_changed_file_is_forgotten(tmp_path):
     (tmp_path / "top.py").write_text("from incrowd.kernels.high import x  # new\n")
     forget(tmp_path)
     assert left() == {"low", "high", "apart"}
+
+
+@pytest.mark.slow
+def test_processes_that_compile_at_once_do_not_get_each_others_code(tmp_path):
+    """Numba alone fails it: the second run for whole numbers would be given code for fractions."""
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+
+    def start(kind, pause):
+        command = [sys.executable, str(script), kind, str(pause)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    for pause in (1.0, 0.0):
+        running = [start("whole", pause), start("fractions", pause)]
+        assert [process.communicate()[0].strip() for process in running] == ["15", "20.0"]

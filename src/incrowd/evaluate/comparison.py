@@ -35,7 +35,6 @@ from incrowd.schema import Schema
 
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
 _KINDS = {"refused": "infeasible", "incompatible": "incompatible", "failed": "failed"}
-_PANELS = 3  # side by side in a figure
 _LEVELS = ("k", "l", "t", "alpha")
 _SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
 
@@ -115,7 +114,8 @@ class Comparison:
             fact = "None of these classifiers was compared"
             raise ParameterError(fact, f"use {', '.join(dict.fromkeys(self.frame['classifier']))}")
         several = len({l for _, l in panels}) > 1
-        drawn = plots.figure(len(panels), theme=theme, width=3.8, height=3.4, columns=_PANELS if len(panels) != 4 else 2)
+        columns = 2 if len(panels) == 4 else 3
+        drawn = plots.figure(len(panels), theme=theme, width=3.8, height=3.4, columns=columns)
         for axes, (name, l) in zip(drawn.axes, panels, strict=True):
             part = frame.filter((pl.col("classifier") == name) & (pl.col("l") == l)).sort("k", maintain_order=True)
             title = f"{name}, l = {l:g}" if several else str(name)

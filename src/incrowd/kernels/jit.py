@@ -6,16 +6,24 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, cached_property, update_wrapper
 from pathlib import Path
+from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+_COMPILING = RLock()
+_LOCKED: set[Path] = set()
 _INTERPRET = ContextVar("interpret", default=False)
 
 
@@ -41,6 +49,9 @@ class Kernel(Generic[P, R]):
             compiled = numba.njit(**self._options, **_OPTIONS)(self._function)
         except RuntimeError:  # a read-only installation without a home has no place for the cache
             compiled = numba.njit(**_OPTIONS)(self._function)
+        if compiled.stats.cache_path is not None:
+            lock = Path(compiled.stats.cache_path) / f"{self._function.__module__}.lock"
+            compiled.compile = _one_at_a_time(compiled.compile, lock)
         return cast("Callable[P, R]", compiled)
 
     @property
@@ -83,6 +94,27 @@ def interpreted(when: bool) -> Iterator[None]:
         yield
     finally:
         _INTERPRET.reset(token)
+
+
+def _one_at_a_time(compile_for: Callable[..., R], lock: Path) -> Callable[..., R]:
+    """Let no two processes compile kernels of one file at once: the second finds what the first has kept on disk.
+
+    Numba numbers what it keeps without looking at what another process is about to write, so two signatures of a kernel
+    could get one number, and from then on each other's code. Files use each other without cycles, and a process
+    compiles in one thread at a time, so nobody waits for somebody who waits for them.
+    """
+
+    def compile_alone(*args: Any) -> R:  # noqa: ANN401
+        with _COMPILING, ExitStack() as held:
+            if fcntl is not None and lock not in _LOCKED:
+                with suppress(OSError):  # a file system without locks
+                    file = held.enter_context(lock.open("ab"))
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                _LOCKED.add(lock)
+                held.callback(_LOCKED.discard, lock)
+            return compile_for(*args)
+
+    return compile_alone
 
 
 @cache
