@@ -64,17 +64,14 @@ def reduce(statement: Statement, possible: Possible) -> Statement:
 
 def _settle(facts: Sequence[Statement], possible: Possible) -> None:
     """Rule values out until no statement rules out any more."""
-    said: list[list[int]] = [[] for _ in range(len(possible))]
-    for j, statement in enumerate(facts):
-        for i in statement.people.tolist():
-            said[i].append(j)
+    said, first = _said(facts, len(possible))
     pending = list(range(len(facts)))
     waiting = set(pending)
     while pending:
         j = pending.pop()
         waiting.discard(j)
         for i in _narrow(facts[j], possible).tolist():
-            for other in said[i]:
+            for other in said[first[i] : first[i + 1]].tolist():
                 if other not in waiting:
                     waiting.add(other)
                     pending.append(other)
@@ -100,12 +97,7 @@ def _subtract(whole: Sequence[Statement]) -> list[Statement]:
     found: dict[tuple[bytes, bytes], Statement] = {}
     unique = {(s.people.tobytes(), s.counts.tobytes()): s for s in whole if len(s.people)}
     facts = list(unique.values())
-    said: dict[int, list[int]] = {}
-    for j, statement in enumerate(facts):
-        for i in statement.people.tolist():
-            said.setdefault(i, []).append(j)
-    pairs = {(a, b) for at in said.values() if len(at) <= _MOST_SAID for x, a in enumerate(at) for b in at[x + 1 :]}
-    for a, b in sorted(pairs)[:_MOST_PAIRS]:
+    for a, b in _overlapping(facts)[:_MOST_PAIRS].tolist():
         more = facts[a].counts - facts[b].counts
         for one, other, gain in ((facts[a], facts[b], more), (facts[b], facts[a], -more)):
             beyond = np.maximum(gain, 0)
@@ -114,3 +106,22 @@ def _subtract(whole: Sequence[Statement]) -> list[Statement]:
                 new = state(alone, beyond)
                 found[new.people.tobytes(), new.counts.tobytes()] = new
     return list(found.values())
+
+
+def _said(facts: Sequence[Statement], n_people: int) -> tuple[Int64, Int64]:
+    """Return the statements about each person, person by person and in order, and where those about each begin."""
+    people = np.concatenate([np.empty(0, np.int64), *(statement.people for statement in facts)])
+    said = np.repeat(np.arange(len(facts)), [len(statement.people) for statement in facts])
+    first = np.concatenate([[0], np.cumsum(np.bincount(people, minlength=n_people))])
+    return said[np.argsort(people, kind="stable")], first
+
+
+def _overlapping(facts: Sequence[Statement]) -> Int64:
+    """Return the pairs of statements that share a person about whom there are not too many, in order."""
+    said, first = _said(facts, 1 + max((int(statement.people.max()) for statement in facts), default=0))
+    sizes, found = np.diff(first), np.empty(0, np.int64)
+    for size in range(2, min(_MOST_SAID, int(sizes.max())) + 1):
+        alike = said[first[:-1][sizes == size][:, None] + np.arange(size)]
+        one, other = np.triu_indices(size, 1)
+        found = np.union1d(found, alike[:, one] * len(facts) + alike[:, other])
+    return np.column_stack(np.divmod(found, max(1, len(facts))))

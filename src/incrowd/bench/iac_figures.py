@@ -209,9 +209,9 @@ def _notes(done: Sequence[Done], means: pl.DataFrame, options: Options) -> list[
         "Test rows are recoded by what the training rows decided, and IACk suppresses none of them."
     )
     rival = (
-        "Our InfoGain Mondrian may split off one child of a node where cutting into all children is not allowed, and so "
-        "generalizes less than the paper's. That is not why it wins in Figure 4: without it, and with a binary tree of "
-        "ages in place of free thresholds, it stayed ahead in a trial of one fold. The cause was not found."
+        "Our InfoGain Mondrian may split off one child of a node where cutting into all children is not allowed, "
+        "and so generalizes less than the paper's. That is not why it wins in Figure 4: without it, and with a binary "
+        "tree of ages in place of free thresholds, it stayed ahead in a trial of one fold. The cause was not found."
     )
     return [
         f"{n_folds} of {published('iac')['section6']['folds']} folds.{out}",
