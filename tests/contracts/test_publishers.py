@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.publish import PUBLISHERS, CellPublisher
+from incrowd.publish import PUBLISHERS, CellPublisher, describe
 from incrowd.verify import check
 from strategies import tables
 
@@ -296,3 +296,11 @@ def test_without_a_method_it_is_nsvdist_where_that_can_do_it(sensitive, paramete
     assert release.manifest["method"]["name"] == method
     if method == "nsvdist":
         assert release.manifest["method"]["parameters"]["mode"] == "hardened"
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_every_parameter_is_told_with_its_default(name):
+    told = describe(name).rpartition("With their defaults: ")[2]
+    assert [part.partition(" = ")[0] for part in told.split(", ")] == [
+        f.name for f in dataclasses.fields(PUBLISHERS[name])
+    ]

@@ -151,7 +151,9 @@ def describe(method: str) -> str:
     about = inspect.getdoc(sys.modules[publisher.__module__]) or ""
     parameters = inspect.getdoc(publisher) or ""
     shared = inspect.getdoc(GroupPublisher) or "" if issubclass(publisher, GroupPublisher) else ""
-    return "\n\n".join(text for text in (about.partition("\n>>>")[0].strip(), parameters, shared) if text)
+    given = ", ".join(f.name if f.default is MISSING else f"{f.name} = {f.default!r}" for f in fields(publisher))
+    texts = (about.partition("\n>>>")[0].strip(), parameters, shared, f"With their defaults: {given}")
+    return "\n\n".join(text for text in texts if text)
 
 
 class _Verb(ModuleType):
