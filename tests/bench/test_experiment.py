@@ -48,7 +48,7 @@ def fresh():
 def test_report_has_ours_beside_theirs():
     found = run_experiment(EXAMPLE, Options(quick=True))
     assert found.sections[0].frame["difference"].to_list() == [-1.0, 0.0]
-    assert found.notes == ("measured by hand",)
+    assert list(found.notes) == ["measured by hand"]
 
 
 def test_failed_cells_are_told_of():
@@ -74,6 +74,16 @@ def test_a_stopped_run_goes_on(tmp_path):
     assert RUNS == [0, 1, 2, 3]
     run_experiment(EXAMPLE, store=tmp_path)
     assert RUNS == [0, 1, 2, 3, 3]  # what failed is tried again
+
+
+def test_what_is_finished_can_be_reported_without_the_rest(tmp_path):
+    with pytest.raises(ic.InputError, match="no finished cell of example"):
+        run_experiment(EXAMPLE, store=tmp_path, finished_only=True)
+    run_experiment(EXAMPLE, Options(quick=True), store=tmp_path)
+    found = run_experiment(EXAMPLE, store=tmp_path, finished_only=True)
+    assert RUNS == [0, 1]
+    assert found.sections[0].frame["ours"].to_list() == [0, 1]
+    assert found.notes[0].startswith("2 of 4 cells")
 
 
 def test_files(tmp_path):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incrowd.errors import InputError, ParameterError
-from incrowd.evaluate.runner import run_cells
+from incrowd.evaluate.runner import finished, key_of, run_cells
 
 if TYPE_CHECKING:
     from incrowd.plots import Figure
@@ -155,6 +155,7 @@ def run_experiment(
     *,
     store: str | Path | None = None,
     jobs: int = 1,
+    finished_only: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Compute an experiment's cells, or what of them is not in the store, and report.
@@ -169,18 +170,32 @@ def run_experiment(
         Folder of finished cells; without one, nothing is kept.
     jobs
         Number of processes.
+    finished_only
+        Whether to compute nothing, and report what the store has.
     progress
         Called with ("cells", done, total).
     """
     chosen = options or Options()
     cells = experiment.cells(chosen)
+    wanted = len(cells)
+    if finished_only:
+        known = {} if store is None else finished(store)
+        cells = [cell for cell in cells if key_of(experiment.run, cell) in known]
+        if not cells:
+            fact = f"The store has no finished cell of {experiment.name}"
+            raise InputError(fact, "run it with the same --store first")
     results = run_cells(experiment.run, cells, store, jobs, progress)
     done = list(zip(cells, results, strict=True))
     if cells and all("failed" in result for result in results):
         fact = f"No cell of {experiment.name} could be computed: {results[0]['failed']}"
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
     made = experiment.report(done, chosen)
-    return Report(made.sections, made.verdicts, (*made.notes, *failures(done)), made.draw)
+    notes = [*made.notes, *failures(done)]
+    if len(cells) < wanted:
+        notes.insert(
+            0, f"{len(cells)} of {wanted} cells of this experiment were computed; what follows is about those."
+        )
+    return Report(made.sections, made.verdicts, notes, made.draw)
 
 
 def judged(verdicts: Sequence[Verdict], options: Options) -> list[Verdict]:

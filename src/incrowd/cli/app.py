@@ -281,6 +281,9 @@ def bench(
     store: Annotated[
         Path | None, typer.Option(help="Folder of finished cells: a run that was stopped goes on from there.")
     ] = None,
+    finished_only: Annotated[
+        bool, typer.Option("--finished", help="Report what the store has, and compute nothing.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -300,6 +303,7 @@ def bench(
         jobs=jobs,
         output=output,
         store=store,
+        finished_only=finished_only,
         as_json=as_json,
     )
 

@@ -37,6 +37,7 @@ def run(
     jobs: int,
     output: Path,
     store: Path | None,
+    finished_only: bool,
     as_json: bool,
 ) -> None:
     """Run an experiment, print ours beside the paper's, and write the report."""
@@ -46,7 +47,7 @@ def run(
     found = experiment(name)
     options = Options(quick=quick, classifiers=_names(classifiers), datasets=_names(datasets))
     with screen.progress() as progress:
-        report = run_experiment(found, options, store=store, jobs=jobs, progress=progress)
+        report = run_experiment(found, options, store=store, jobs=jobs, finished_only=finished_only, progress=progress)
     command = _command(name, options)
     written = write_report(report, found, output, command)
     if as_json:
