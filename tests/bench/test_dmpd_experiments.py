@@ -187,8 +187,8 @@ def test_marks_and_verdicts_follow_the_tests():
     clear = dmpd_rivals.report([*done("dmpd", 0.8, 0.01), *done("tds", 0.7, 0.01, 1)], Options(), 5)
     assert [verdict.holds for verdict in clear.verdicts] == [True, True]
     assert clear.verdicts[1].found.startswith("DMPD is better than TDS.")
-    assert clear.sections[0].frame["DMPD"].str.ends_with("*").mean() > 0.9
+    assert clear.sections[0].frame["DMPD"].str.contains("*", literal=True).mean() > 0.9
     partly = dmpd_rivals.report([*done("dmpd", 0.8, 0.01)[:-1], *done("tds", 0.7, 0.01, 1)], Options(), 5)
     assert [verdict.holds for verdict in partly.verdicts] == [None, None]
     equal = dmpd_rivals.report([*done("dmpd", 0.7, 0.01), *done("tds", 0.7, 0.01, 1)], Options(), 5)
-    assert equal.sections[0].frame["DMPD"].str.ends_with("*").mean() < 0.2
+    assert equal.sections[0].frame["DMPD"].str.contains("*", literal=True).mean() < 0.2

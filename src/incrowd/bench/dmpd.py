@@ -16,7 +16,8 @@ out, which is one of Nursery's with 2: joined on a class that has one row, no tw
 the paper's figures cannot be had with one part. (3) Halves have their share of each class. (4) Trees are
 `incrowd.mining.c45`: unpruned in DMPD's parts, where their probabilities are multiplied, pruned as J48's otherwise.
 (5) Naive Bayes cuts numbers into intervals, except on original rows, where it is Weka's default with normal densities.
-(6) Portfolio is a bank's own table, and the one of the paper's ten that nobody has.
+(6) Portfolio is a bank's own table, and the one of the paper's ten that nobody has. (7) TDS and TDR leave out a column
+that is a quasi-identifier by other names, as Adult's education and education-num are: it would undo what they do.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from incrowd.mining.partition_classifier import PartitionClassifier
 from incrowd.mining.top_features import top_features
 from incrowd.mining.wrapper_fitness import WrapperFitness
 from incrowd.publish import TDR, TDS
+from incrowd.publish.copied_columns import tells
 from incrowd.release.intervals import in_intervals
 from incrowd.schema import Schema
 
@@ -221,8 +223,10 @@ def _specialized(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[st
         name: Intervals() if type_of(train[name]) in ("int", "float") else trees.get(name)
         for name in quasi_of(cell["dataset"], cell["top"])
     }
+    hidden = [train[name] for name in quasi]
     others = [name for name in train.columns if name not in quasi and name != _CLASS]
-    schema = Schema(quasi=quasi, sensitive=_CLASS, other=others)
+    others = [name for name in others if not any(tells(train[name], column) for column in hidden)]
+    schema = Schema(quasi=quasi, sensitive=_CLASS, other=others, rest="drop")
     inducer = C45() if cell["inducer"] == "tree" else NaiveBayes()
     result: dict[str, dict[str, Any]] = {"accuracy": {}}
     for k in cell["levels"]:

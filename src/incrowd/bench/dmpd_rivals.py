@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from incrowd import plots
 from incrowd.bench import dmpd
 from incrowd.bench.dmpd import INDUCERS, LEVELS, METHODS, REPETITIONS
 from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict
@@ -26,6 +27,7 @@ from incrowd.evaluate.statistics import average_ranks, bonferroni_dunn, combined
 
 TOPS = (5, 7, 9)
 TABLES = {3: ("adult", "tds"), 4: ("adult", "tdr"), 5: ("german", "tds"), 6: ("german", "tdr")}
+_WHOSE = {"": "", " paper": ", paper"}
 Scores = dict[tuple[str, str, int, int], dict[tuple[int, int], float]]
 """By method, inducer, top and level: the accuracy of each half, in percent."""
 
@@ -49,7 +51,8 @@ def report(done: Sequence[Done], options: Options, number: int) -> Report:
     sections = [_wide(frame, inducer, rival) for inducer in INDUCERS if frame.height]
     sections.append(Section("All figures", frame, shown=False))
     verdicts = [_wins(frame, rival, published("dmpd")[f"table{number}"]["mean"]), *_overall(scores, rival)]
-    return Report(sections, verdicts, _notes(frame, name, options))
+    draw = partial(_draw, frame, name, rival) if frame.height else None
+    return Report(sections, verdicts, _notes(frame, name, options), draw)
 
 
 def scores_of(done: Sequence[Done]) -> Scores:
@@ -105,11 +108,27 @@ def _wide(frame: pl.DataFrame, inducer: str, rival: str) -> Section:
         for method, other in (("dmpd", rival), (rival, "dmpd")):
             better = row["p"] is not None and row["p"] < 0.05 and row[method] > row[other]
             mark, theirs = "*" if better else "", "*" if row[f"{method} mark"] else ""
-            shown[METHODS[method]] = f"{row[method]:.2f}{mark}"
+            shown[METHODS[method]] = f"{row[method]:.2f}{mark} ({row[method] - row[f'{method} paper']:+.2f})"
             shown[f"{METHODS[method]}, paper"] = f"{row[f'{method} paper']:.2f}{theirs}"
         rows.append(shown | {"p": row["p"]})
-    text = "Accuracy in percent; * significantly better than the other method (combined 5x2cv F-test, 95 percent)."
+    text = (
+        "Accuracy in percent, in brackets ours minus the paper's; * significantly better than the other method "
+        "(combined 5x2cv F-test, 95 percent)."
+    )
     return Section(INDUCERS[inducer], pl.DataFrame(rows, infer_schema_length=None), text)
+
+
+def _draw(frame: pl.DataFrame, name: str, rival: str) -> plots.Figure:
+    """Draw accuracy against k, a panel per inducer and number of quasi-identifiers."""
+    title = f"DMPD and {METHODS[rival]} on {DATASETS[name].title}"
+    drawn = plots.figure(len(INDUCERS) * len(TOPS), title=title, width=3.2, height=2.8, columns=len(TOPS))
+    panels = [(inducer, top) for inducer in INDUCERS for top in TOPS]
+    for axes, (inducer, top) in zip(drawn.axes, panels, strict=True):
+        part = frame.filter((pl.col("inducer") == inducer) & (pl.col("top") == top))
+        named = {f"{method}{end}": f"{METHODS[method]}{of}" for end, of in _WHOSE.items() for method in ("dmpd", rival)}
+        points = part.select("k", *named).rename(named).unpivot(index="k", variable_name="of", value_name="accuracy")
+        plots.lines(axes, points, "k", "accuracy", "of", title=f"{INDUCERS[inducer]}, top {top}", log_x=True)
+    return plots.one_legend(drawn)
 
 
 def _wins(frame: pl.DataFrame, rival: str, paper: dict[str, list[float]]) -> Verdict:
