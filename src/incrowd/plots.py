@@ -47,6 +47,7 @@ _DASHES = ("-", "--", "-.", ":")
 _FORMATS = (".svg", ".png")
 _DOTS_PER_INCH = 160
 _LEGEND_WIDTH = 1.5  # inches that a name in a legend may take
+_ROOM = 0.1  # of an axis that a number takes
 _FEW_POINTS = 40  # that markers are drawn for
 
 
@@ -127,6 +128,8 @@ def lines(
     if log_x:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xticks(_apart(frame[x].drop_nulls().unique().sort().to_list()))
+        axes.minorticks_off()
     across, up = labels or (x, y)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
@@ -220,6 +223,15 @@ def save(drawn: Figure, path: str | Path) -> None:
 
 def _parts(frame: pl.DataFrame, by: str) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
     return list(frame.group_by(by, maintain_order=True))
+
+
+def _apart(places: list[float]) -> list[float]:
+    """Return places on a logarithmic scale that leave room for the numbers below them."""
+    shown: list[float] = []
+    for place in places:
+        if not shown or place >= shown[-1] * (places[-1] / places[0]) ** _ROOM:
+            shown.append(place)
+    return shown
 
 
 def _settings(theme: Theme) -> dict[str, Any]:

@@ -290,9 +290,6 @@ def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noq
         heights = part[end].drop_nulls().to_list() if isinstance(end, str) else [end]
         if heights:
             axes.axhline(heights[0], color=ink, linestyle=dash, linewidth=1, label=label)
-    if log:
-        axes.set_xticks(sorted(set(ks)), minor=False)
-        axes.minorticks_off()
 
 
 def _listed(values: Any) -> list[Any]:  # noqa: ANN401
