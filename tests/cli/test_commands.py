@@ -96,8 +96,8 @@ def notes(monkeypatch, capsys, *arguments, k=2):
 
 def test_notes_say_what_no_promise_covers(home, monkeypatch, capsys):  # noqa: F811
     alone = "k alone does not hide 'ill'"
-    assert any(alone in note for note in notes(monkeypatch, capsys))
-    assert not any(alone in note for note in notes(monkeypatch, capsys, "-l", "1.2"))
+    assert any(alone in note for note in notes(monkeypatch, capsys, "-m", "mondrian"))
+    assert not any(alone in note for note in notes(monkeypatch, capsys, "-m", "mondrian", "-l", "1.2"))
     pais = ("-m", "pais", "--set", "L=1", "--set")
     assert any(alone in note for note in notes(monkeypatch, capsys, *pais, "C=1"))
     assert not any(alone in note for note in notes(monkeypatch, capsys, *pais, "C=0.9"))

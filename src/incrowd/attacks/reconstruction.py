@@ -44,6 +44,7 @@ from incrowd.privacy import exact
 
 Progress = Callable[[str, int, int], None]
 
+_HIDES_BLOCKS = 5  # the k from which shares, being means over k people, do not give their blocks' shares away
 _SURE = 0.9
 _NOT_TAKEN = 0.4  # how much rarer people below the cap are among those in a box who are not counted
 _BUDGET = 6 * 10**8  # of steps in worlds: some fifteen seconds
@@ -75,7 +76,9 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
     finding = judged(blocks or statements)
     if not blocks or finding.ok:
         return finding
-    bound = f"; told the owner's blocks as well, which nobody is, he would reach: {finding.success}"
+    if scene.release.manifest["method"]["parameters"]["k"] < _HIDES_BLOCKS:
+        return replace(finding, why=f"{finding.why}; he knows the blocks, which a k as small as this does not hide")
+    bound = f"; told the owner's blocks as well, which are not published, he would reach: {finding.success}"
     finding = judged(statements)
     return replace(finding, why=finding.why + bound)
 

@@ -43,7 +43,8 @@ def main() -> None:
         app()
     except SystemExit as stop:
         if stop.code == STOPPED:
-            print("Stopped. Nothing was written.", file=sys.stderr)  # noqa: T201
+            kept = "What is finished is in the store: the same command goes on from there."
+            print("Stopped.", kept if "--store" in sys.argv else "Nothing was written.", file=sys.stderr)  # noqa: T201
         raise
     except (InfeasibleError, VerificationError) as error:
         _complain(error, NOT_MET)
@@ -116,7 +117,7 @@ def publish(
         int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
     attack: Annotated[bool, typer.Option("--attack", help="Attack it first; write nothing if that succeeds.")] = False,
-    ledger: Annotated[Path | None, typer.Option(help="File that remembers releases of the same table.")] = None,
+    ledger: Annotated[Path | None, typer.Option(help="File that remembers releases about the same people.")] = None,
     query: Query = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -151,7 +152,7 @@ def publish(
             screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
         release = publisher.publish(frame, roles, seed=seed, progress=progress)
         if attack:
-            notes.append(attacking.before_writing(release, frame, progress))
+            notes.append(attacking.before_writing(release, frame, progress, ledger))
         progress("writing", 0, 1)
         release.save(output)
         progress("writing", 1, 1)
@@ -264,7 +265,8 @@ def methods(
     elif as_json:
         print(json.dumps(known(), ensure_ascii=False))  # noqa: T201
     else:
-        screen.table("methods", [{n: cell for n, cell in row.items() if n != "parameters"} for row in known()])
+        shown = ("name", "paper", "promises", "recoding")
+        screen.table("methods", [{name: row[name] for name in shown} for row in known()])
         screen.say("More about one of them, with its parameters: incrowd methods NAME")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.cli.show import Screen
-from incrowd.errors import ParameterError
+from incrowd.errors import IncrowdError, ParameterError
 
 if TYPE_CHECKING:
     from incrowd.release import Release
@@ -71,13 +72,27 @@ def before_writing(
     release: Release,
     frame: Any,  # noqa: ANN401
     progress: Callable[[str, int, int], None],
+    ledger: Path | None,
 ) -> str:
-    """Attack a release that nobody has seen yet; raise if it is broken, else say what it withstood."""
-    from incrowd.attacks import attack as run
+    """Attack a release that nobody has seen yet; raise if it is broken, else say what it withstood.
 
-    report = run(release, frame, attacks=_BEFORE_WRITING, progress=progress)
+    Releases about the same people that are in the ledger are attacked together with it.
+    """
+    from incrowd.attacks import attack as run
+    from incrowd.attacks import load
+    from incrowd.attacks.ledger import Ledger, columns_of
+
+    folders = [] if ledger is None else [Path(e.folder) for e in Ledger(ledger).earlier(frame, columns_of(release))]
+    earlier = []
+    for folder in folders:
+        with suppress(IncrowdError):  # it was moved, or holds projections
+            load(folder)
+            earlier.append(folder)
+    names = (*_BEFORE_WRITING, "intersection") if earlier else _BEFORE_WRITING
+    report = run(release, frame, attacks=names, earlier=earlier, progress=progress)
     report.raise_for_breaches()
-    return f"attacked before it was written: {report.headline.partition(': ')[2]}; see incrowd attack."
+    joined = f", with {len(earlier)} of {len(folders)} earlier releases about the same people" if folders else ""
+    return f"attacked before it was written{joined}: {report.headline.partition(': ')[2]}; see incrowd attack."
 
 
 def check_ledger(ledger: Path) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from incrowd.release import ProjectionRelease, Release
     from incrowd.verify import Verdict
 
+_MORE, _NEARLY_ALL = 0.02, 0.95  # of a share, and of the quasi-identifiers' detail, that people are told of
 _SHORT = 24  # characters of a name that is not broken into lines
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}
 
@@ -170,10 +171,23 @@ def _notes(release: Release) -> list[str]:
         return notes
     alpha = (release.levels or {}).get("alpha")
     about_size = all(g["kind"] == "k" or (g["kind"] == "lkc" and g["C"] >= 1) for g in guarantees)
-    if about_size and manifest["sensitive"] and alpha is not None:
+    if about_size and manifest["sensitive"] and alpha is not None and alpha > _own_share(release) + _MORE:
         name = manifest["sensitive"]["name"]
-        notes.append(f"k alone does not hide {name!r}: in one group {alpha:.0%} of the rows share a value. See -l.")
+        where = "in one group" if release.distributions is None else "for one row"
+        notes.append(f"k alone does not hide {name!r}: {where} {alpha:.0%} of the people share a value. See -l.")
+    if release.loss("lm") > _NEARLY_ALL:
+        notes.append("nearly nothing of the quasi-identifiers is left; use a smaller k or l, or another method.")
     return notes
+
+
+def _own_share(release: Release) -> float:
+    """Return the share of the most frequent sensitive value among all rows, which no release can lower."""
+    if release.distributions is not None:
+        return float(release.distributions.mean(axis=0).max())
+    assert release.sensitive is not None
+    import numpy as np
+
+    return float(np.bincount(release.sensitive).max() / len(release.sensitive))
 
 
 def _is_one_group(release: Release) -> bool:

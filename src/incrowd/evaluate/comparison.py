@@ -27,7 +27,7 @@ from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, plan_of, summaries
 from incrowd.evaluate.lessons import TestRows, Training, check_choice
 from incrowd.evaluate.protocol import Record, judge_baselines, judge_release, unfit
 from incrowd.evaluate.runner import Cell, Progress, fingerprint, run_cells
-from incrowd.evaluate.tables import aligned, explained
+from incrowd.evaluate.tables import aligned, explained, nothing_to_keep
 from incrowd.losses.registry import LOSSES
 from incrowd.publish import describe, make
 from incrowd.release import Release
@@ -75,7 +75,7 @@ class Comparison:
         done = self.frame.filter(pl.col("status") == "ok")
         table = aligned(done, names) if done.height else []
         title = f"trained on {self.about['training']}, tested on {self.about['test']} rows, {self.about['plan']}"
-        told = [*explained(done, names, self.about["folds"]), *refused]
+        told = [*explained(done, names, self.about["folds"]), *(f"Note: {n}" for n in nothing_to_keep(done)), *refused]
         return "\n".join([title, "", *table, "", *told] if table and told else [title, "", *table, *told])
 
     def __repr__(self) -> str:

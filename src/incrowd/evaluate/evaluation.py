@@ -37,7 +37,7 @@ from incrowd.evaluate.protocol import (
     n_folds,
 )
 from incrowd.evaluate.scores import SCORES, interval, retention
-from incrowd.evaluate.tables import aligned, explained, percent
+from incrowd.evaluate.tables import aligned, explained, nothing_to_keep, percent
 from incrowd.publish import Progress, Publisher, make
 from incrowd.release import ProjectionRelease, Release
 from incrowd.schema import Schema
@@ -87,7 +87,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         lines = [self._title(), "", *aligned(self.frame, _SHOWN)]
-        told = [*explained(self.frame, _SHOWN, self.about["folds"]), *(f"Note: {note}" for note in self.notes)]
+        notes = [*self.notes, *nothing_to_keep(self.frame)]
+        told = [*explained(self.frame, _SHOWN, self.about["folds"]), *(f"Note: {note}" for note in notes)]
         return "\n".join([*lines, "", *told] if told else lines)
 
     def __repr__(self) -> str:
@@ -312,6 +313,10 @@ def _about(
 
 
 def _more_notes(release: Release | ProjectionRelease, training: Training) -> list[str]:
-    if isinstance(release, Release) or training == "samples":
-        return []
-    return [f"training={training!r} is for generalized rows; projections teach their own classifiers"]
+    if not isinstance(release, Release):
+        told = f"training={training!r} is for generalized rows; projections teach their own classifiers"
+        return [told] if training != "samples" else []
+    if training == "samples" and release.distributions is not None:
+        told = "samples draw each row's class from its distribution, which hides much from a learner"
+        return [f"{told}: training soft or majority_labels may keep more"]
+    return []

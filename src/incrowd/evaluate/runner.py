@@ -19,6 +19,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -179,6 +180,7 @@ def _parallel(function: Function, todo: dict[str, Cell], jobs: int) -> Iterator[
 
 
 def _be_nice() -> None:
+    signal.signal(signal.SIGINT, lambda *_: os._exit(1))  # Ctrl-C is for the process that waits: no word from this one
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
 

@@ -37,6 +37,18 @@ def explained(frame: pl.DataFrame, names: Sequence[str], n_folds: int) -> list[s
     return lines
 
 
+def nothing_to_keep(frame: pl.DataFrame) -> list[str]:
+    """Return a sentence about classifiers without retention, because not even the original taught them anything."""
+    if not {"original", "majority"} <= set(frame.columns):
+        return []
+    names = list(dict.fromkeys(frame.filter(pl.col("original") <= pl.col("majority"))["classifier"]))
+    if not names:
+        return []
+    return [
+        f"even the original rows do not beat the majority class with {', '.join(names)}: there is nothing to retain"
+    ]
+
+
 def percent(value: float | None) -> str:
     """Write a share."""
     return "-" if value is None else f"{100 * value:.1f} %"

@@ -148,7 +148,8 @@ def _input_file(path: Path, query: str | None) -> Path:
     try:
         if path.is_dir():
             fact = f'"{path}" is a folder.'
-            raise InputError(fact, "Give one of the files in it.")
+            is_release = (path / "manifest.json").exists()
+            raise InputError(fact, f"Give {'the table that this release was made of' if is_release else 'a file'}.")
         with path.open("rb") as handle:
             empty = not handle.read(1)
     except FileNotFoundError:

@@ -125,8 +125,9 @@ def usual(schema: Schema, parameters: Collection[str] = ()) -> str:
     NSVDist keeps k and l and tells distributions of a sensitive column. Where there is no such column, or a parameter
     is given that it does not have (``t``, ``alpha``, ``l_kind``), it is Mondrian.
     """
-    known = {field.name for field in fields(NSVDist)}
-    return NSVDist.name if schema.sensitive and known.issuperset(parameters) else Mondrian.name
+    strange = set(parameters) - {field.name for field in fields(NSVDist)}
+    does_more = strange and strange <= {field.name for field in fields(Mondrian)}
+    return Mondrian.name if does_more or not schema.sensitive else NSVDist.name
 
 
 def methods() -> list[dict[str, str]]:

@@ -89,6 +89,9 @@ def load(path: Path) -> Release | ProjectionRelease:
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a folder that this version can read."""
     manifest = read_json(path / MANIFEST)
+    if "format" not in manifest and path.name.endswith(".private"):
+        fact = f"{path} is the private half of a release"
+        raise InputError(fact, f"give the folder beside it: {path.with_name(path.name.removesuffix('.private'))}")
     if manifest.get("format") != FORMAT:
         fact = f"{path} has format {manifest.get('format')!r}, and this version reads format {FORMAT}"
         raise InputError(fact, "install the version of incrowd that wrote it")

@@ -13,6 +13,7 @@ from incrowd.verify.promises import broken
 from incrowd.verify.verdict import Findings
 
 _LEAST_PARTS = 5000
+_ROUNDING = 1e-3  # of a part, for sums of many shares
 _STEPS = 100_000_000  # of a box, an original and a column; of more boxes, some that are spread evenly are looked into
 _STEPS_AT_ONCE = 1 << 24
 
@@ -29,7 +30,8 @@ def check_blocks(
 
     A row's shares are means over k originals in its cell. What the others in it have beyond them is bounded by the
     least and the greatest share that a block has; where a cell covers k originals and no more, the mean is known. A
-    released row may be off by the parts that rounding moves, at most one for each value.
+    released row may be off by the parts that rounding moves: one, and one for each value that is told as a single part,
+    for what occurs is told; at most one for each value where one is as frequent as l allows.
     """
     if blocks is None or sensitive is None:
         findings.skip("blocks", "needs the original and the owner's private folder, which knows the blocks")
@@ -50,7 +52,8 @@ def check_blocks(
         for promise in about_values
         if (wrong := broken(promise, found, claims)).any()
     ]
-    problems += _no_means(payload, codes, block, found, sizes, claims.k or 1)
+    most = min((1 / promise.given["l"] for promise in about_values if promise.kind == "l"), default=np.inf)
+    problems += _no_means(payload, codes, block, found, sizes, claims.k or 1, most)
     smallest = int(sizes.min()) if len(sizes) else 0
     findings.levels["block_min"] = smallest
     n_boxes, n_looked = payload.cells.n_groups, _n_boxes(payload, codes)
@@ -64,9 +67,9 @@ def _n_boxes(payload: Payload, codes: list[Array]) -> int:
 
 
 def _no_means(
-    payload: Payload, codes: list[Array], block: Array, found: Distributions, sizes: Array, k: int
+    payload: Payload, codes: list[Array], block: Array, found: Distributions, sizes: Array, k: int, cap: float
 ) -> list[str]:
-    """Say which rows have a share that no mean of blocks can have."""
+    """Say which rows have a share that no mean of blocks can have; none may be above the cap."""
     if payload.counts is None or not len(sizes):
         return []
     parts = payload.counts.sum(axis=1, keepdims=True)
@@ -76,7 +79,10 @@ def _no_means(
     shares = np.zeros((len(sizes), found.n_values))
     shares[found.owner, found.value] = found.count / sizes[found.owner]
     least, most = shares.min(axis=0), shares.max(axis=0)
-    slack, told = (found.n_values + 1) / parts, payload.counts / parts
+    told = payload.counts / parts
+    at_cap = told.max(axis=1, keepdims=True) > cap - 2 / parts
+    moved = np.where(at_cap, found.n_values + 1, 1 + (payload.counts == 1).sum(axis=1, keepdims=True))
+    slack = (moved + _ROUNDING) / parts
     wrong = (told < least - slack) | (told > most + slack)
     outside = np.asarray(wrong.any(axis=1))
     cells = payload.cells

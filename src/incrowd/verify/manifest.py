@@ -141,6 +141,8 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     policy, tokens = read_missing(reading, manifest)
     quasi = tuple(_read_quasi(reading, manifest))
     sensitive = _read_sensitive(reading, manifest)
+    if sensitive is not None and (parameters.get("mode") == "hardened") != (sensitive.form == "shares"):
+        reading.manifest.append("mode hardened tells sensitive values as shares, and nothing else does")
     promises = tuple(read_promises(reading, manifest, has_sensitive=sensitive is not None))
     other = tuple(reading.field(manifest, "other", "a list of texts") or ())
     dropped = tuple(reading.field(manifest, "dropped", "a list of texts") or ())
