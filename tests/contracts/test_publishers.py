@@ -304,3 +304,15 @@ def test_every_parameter_is_told_with_its_default(name):
     assert [part.partition(" = ")[0] for part in told.split(", ")] == [
         f.name for f in dataclasses.fields(PUBLISHERS[name])
     ]
+
+
+def test_a_guessed_seed_does_not_tell_whose_row_is_whose():
+    """Somebody who knows the seed and the quasi-identifiers, and guesses the values, does not get the order."""
+    frame = pl.DataFrame({"q": list(range(60)), "s": ["a", "b", "c"] * 20})
+    schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s")
+    release = ic.Mondrian(k=3).publish(frame, schema, seed=7)
+    assert release.private.rows.tolist() == ic.Mondrian(k=3).publish(frame, schema, seed=7).private.rows.tolist()
+    guess = frame.with_columns(pl.col("s").reverse())
+    repeated = ic.Mondrian(k=3).publish(guess, schema, seed=7)
+    same = (repeated.private.rows == release.private.rows).mean()
+    assert same < 0.2
