@@ -59,7 +59,7 @@ def attack(scene: Scene) -> Finding:
     if not own and (few.any() or (people < scene.k).any()):
         why += " people per row as it is; a row shows nothing of its person alone, only shares of many"
     verdict: Outcome = "above the promise" if broken else "withstood"
-    at_risk = few if own else _behind_few(scene, possible)
+    at_risk = few & own  # where rows are means over others, to know one's row tells nothing
     n = scene.n_people
     return Finding(
         "matching",
@@ -72,12 +72,6 @@ def attack(scene: Scene) -> Finding:
         worst(scene.rows, 1 / np.maximum(1, rows), at_risk),
         int(at_risk.sum()),
     )
-
-
-def _behind_few(scene: Scene, possible: Pairs) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell who may be behind a row that is left with fewer than k people."""
-    few = (possible.per_box(scene.point_size) < scene.k).astype(np.int64)
-    return np.asarray(possible.per_point(few, len(scene.points))[scene.point_of] > 0)
 
 
 def prune(scene: Scene) -> Pairs | None:

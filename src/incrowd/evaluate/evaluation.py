@@ -114,6 +114,8 @@ class Evaluation:
         looks = {"majority": ("X", colours[7]), "original": ("D", colours[1]), "accuracy": ("o", colours[0])}
         for name, (marker, colour) in looks.items():
             values = [np.nan if row[name] is None else row[name] for row in rows]
+            if np.isnan(values).all():
+                continue
             label = "release" if name == "accuracy" else name
             axes.plot(values, places, marker, color=colour, label=label, markersize=6)
         for place, row in zip(places, rows, strict=True):
@@ -190,7 +192,7 @@ def evaluate(
         records += judge_release(found, fold, learners, **settings)
         report("judging", 1, 1)
         made = found.manifest["method"]
-        notes = ["without the original there is no retention: give original="]
+        notes = ["there is no retention without the original table to compare with (original)"]
         if original is not None:
             lacking = [name for name in found.manifest.get("left_out", []) if name not in rows.columns]
             notes = [f"original is without {', '.join(lacking)}, which test rows lack"] if lacking else []

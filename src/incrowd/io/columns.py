@@ -6,6 +6,7 @@ stay text (they are codes), and a column is a date only if every value in it is 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
@@ -53,7 +54,9 @@ def declare(frame: pl.DataFrame, types: Mapping[str, str], where: str) -> pl.Dat
     """Convert columns to the types that the user declared for them; every value must fit."""
     if unknown := [column for column in types if column not in frame.columns]:
         fact = f'{where} has no column "{unknown[0]}", for which a type is declared.'
-        raise InputError(fact, f"Columns are {', '.join(frame.columns)}.")
+        close = difflib.get_close_matches(unknown[0], frame.columns, 1)
+        guess = f'Did you mean "{close[0]}"? ' if close else ""
+        raise InputError(fact, f"{guess}Columns are {', '.join(frame.columns)}.")
     return frame.with_columns(_declared(frame[column], kind) for column, kind in types.items())
 
 
