@@ -45,7 +45,7 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
         "tree": DecisionTreeClassifier(min_samples_leaf=_SAMPLES * _LEAF, random_state=int(rng.integers(2**31))),
     }
     numbers: dict[str, float | int | None] = {"promised_belief": scene.limit, "prior": float(scene.prior.max())}
-    best, gaps = None, []
+    best, beyond_chance, broken = None, False, False
     for name, classifier in classifiers.items():
         classifier.fit(X, y)
         inside = _score(f"value predicted by {_NAMES[name]}", classifier, *members)
@@ -53,10 +53,11 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
         numbers[f"{name}_members"] = inside.precision
         if outside is not None:
             low, high = newcombe(inside, outside)
-            gaps.append((low, name))
             numbers |= {f"{name}_non_members": outside.precision, f"{name}_gap_low": low, f"{name}_gap_high": high}
-        if best is None or inside.right > best[0].right:
-            best = inside, outside
+        clear = outside is not None and low > 0
+        breaks = clear and not (inside.precision or 0.0) <= scene.limit < 1
+        if best is None or (breaks, inside.right) > (broken, best[0].right):
+            best, beyond_chance, broken = (inside, outside), clear, breaks
     assert best is not None
     usual = int(scene.prior.argmax())
     prior = Score("most frequent value", int((scene.truth == usual).sum()), scene.n_people, scene.n_people)
@@ -65,8 +66,6 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
         why = f"{best[0].precision:.1%} of the members are predicted right, {prior.precision:.1%} by the most frequent "
         why += "value alone; whether that is their membership or the population needs non_members"
         return Finding("classifier", knows, "not applicable", why, best[0], prior, numbers)
-    beyond_chance = max(gaps)[0] > 0
-    broken = beyond_chance and not (best[0].precision or 0.0) <= scene.limit < 1
     verdict: Outcome = "above the promise" if broken else "withstood"
     why = f"members are predicted right in {best[0].precision:.1%} of the cases, non-members in {best[1].precision:.1%}"
     why += "; the difference is " + ("beyond chance" if beyond_chance else "within chance")
