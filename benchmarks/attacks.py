@@ -22,7 +22,8 @@ METHODS = {
     "nsvdist hardened": lambda k, l: ic.NSVDist(k=k, l=l, mode="hardened"),
 }
 DIVERSITY = {"income": (1, 1.1), "occupation": (2, 5)}
-HEADS = ("linking", "matching", "reconstruction", "classifier")
+WIDTHS = {"linking": 14, "matching": 22, "reconstruction": 38, "classifier": 24}
+HEADS = tuple(WIDTHS)
 
 
 def schema(sensitive):
@@ -62,7 +63,7 @@ def line(found):
     for attack in HEADS:
         f = by_name.get(attack)
         if f is None or f["verdict"] == "not applicable":
-            cells.append(f"{'-':>29}")
+            cells.append(f"{'-':>{WIDTHS[attack]}}")
             continue
         mark = "ABOVE" if f["verdict"] == "above the promise" else "ok"
         numbers, success = f["numbers"], f["success"]
@@ -73,9 +74,9 @@ def line(found):
                 f"{n['certain_beyond_rows']} sure {n['claimed_share']:.1%}@{s['precision'] or 0:.1%}"
                 f" ({b['recall']:.1%})"
             ),
-            "classifier": lambda n=numbers: f"{n['tree_members']:.1%} vs {n['tree_non_members']:.1%}",
+            "classifier": lambda s=success, b=f["baseline"]: f"{s['precision']:.1%} vs {b['precision']:.1%}",
         }[attack]()
-        cells.append(f"{told + ' ' + mark:>29}")
+        cells.append(f"{told + ' ' + mark:>{WIDTHS[attack]}}")
     return f"{head} {found['loss']:6.3f}" + "".join(cells) + f" {found['seconds']:7.1f} s"
 
 
@@ -97,9 +98,11 @@ def main(arguments):
             found = json.loads(text)
             kept[found["method"], found["rows"], found["sensitive"], found["k"], found["l"]] = found
     print("linking: people per row / rows per person at least; matching: the same after dropping impossible pairs;")
-    print("reconstruction: values certain though no row shows them, claims above 0.9, how many are right, (baseline)")
+    print("reconstruction: values certain though no row shows them, claims above 0.9, how many are right, (baseline);")
+    print("classifier: values of members that it predicts, against those of people who are not in the table")
     print(
-        f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}" + "".join(f"{h:>29}" for h in HEADS)
+        f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}"
+        + "".join(f"{head:>{WIDTHS[head]}}" for head in HEADS)
     )
     for n in options.rows or [3000, 30162]:
         for sensitive in options.sensitive or DIVERSITY:
