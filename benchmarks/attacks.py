@@ -100,10 +100,8 @@ def main(arguments):
     print("linking: people per row / rows per person at least; matching: the same after dropping impossible pairs;")
     print("reconstruction: values certain though no row shows them, claims above 0.9, how many are right, (baseline);")
     print("classifier: values of members that it predicts, against those of people who are not in the table")
-    print(
-        f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}"
-        + "".join(f"{head:>{WIDTHS[head]}}" for head in HEADS)
-    )
+    heads = "".join(f"{head:>{WIDTHS[head]}}" for head in HEADS)
+    print(f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}{heads}")
     for n in options.rows or [3000, 30162]:
         for sensitive in options.sensitive or DIVERSITY:
             for l in DIVERSITY[sensitive]:
