@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from incrowd.attacks.scene import Int64
 from incrowd.attacks.statements import Statement, state
+from incrowd.kernels.propagation import settle
 
 Possible = npt.NDArray[np.bool_]
 
@@ -47,9 +48,7 @@ def certain_alone(statements: Sequence[Statement], possible: Possible) -> npt.ND
     found = np.zeros(len(possible), np.bool_)
     for statement in statements:
         inside = possible[statement.people]
-        by_itself = Statement(np.arange(len(inside)), statement.counts, statement.certain)
-        while len(_narrow(by_itself, inside)):
-            pass
+        _settle([Statement(np.arange(len(inside)), statement.counts, statement.certain)], inside)
         found[statement.people[inside.sum(axis=1) == 1]] = True
     return found
 
@@ -64,32 +63,11 @@ def reduce(statement: Statement, possible: Possible) -> Statement:
 
 def _settle(facts: Sequence[Statement], possible: Possible) -> None:
     """Rule values out until no statement rules out any more."""
-    said, first = _said(facts, len(possible))
-    pending = list(range(len(facts)))
-    waiting = set(pending)
-    while pending:
-        j = pending.pop()
-        waiting.discard(j)
-        for i in _narrow(facts[j], possible).tolist():
-            for other in said[first[i] : first[i + 1]].tolist():
-                if other not in waiting:
-                    waiting.add(other)
-                    pending.append(other)
-
-
-def _narrow(statement: Statement, possible: Possible) -> Int64:
-    """Rule out values by one statement; return the people about whom something was learned."""
-    here = possible[statement.people]
-    left = here.sum(axis=1)
-    settled = here & (left == 1)[:, None]
-    must = here.sum(axis=0) == statement.counts  # all who can have it do
-    full = settled.sum(axis=0) == statement.counts + statement.slack  # nobody else has it
-    after = here & ~(full & ~settled)
-    owners = (here & (must & (statement.counts > 0))).any(axis=1)
-    after[owners] &= must & (statement.counts > 0)
-    changed = (after != here).any(axis=1) & after.any(axis=1)
-    possible[statement.people[changed]] = after[changed]
-    return np.asarray(statement.people[changed])
+    people = np.concatenate([np.empty(0, np.int64), *(statement.people for statement in facts)])
+    start = np.cumsum([0, *(len(statement.people) for statement in facts)])
+    counts = np.array([statement.counts for statement in facts], np.int64).reshape(len(facts), possible.shape[1])
+    slack = np.array([statement.slack for statement in facts], np.int64)
+    settle(people, start, counts, slack, *_said(facts, len(possible)), possible)
 
 
 def _subtract(whole: Sequence[Statement]) -> list[Statement]:
