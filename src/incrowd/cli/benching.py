@@ -48,7 +48,7 @@ def run(
     options = Options(quick=quick, classifiers=_names(classifiers), datasets=_names(datasets))
     with screen.progress() as progress:
         report = run_experiment(found, options, store=store, jobs=jobs, finished_only=finished_only, progress=progress)
-    command = _command(name, options)
+    command = _command(name, options) + (" --finished" if finished_only else "")
     written = write_report(report, found, output, command)
     if as_json:
         print(json.dumps(to_dict(report, found, command), ensure_ascii=False))  # noqa: T201
