@@ -71,7 +71,7 @@ def loss_report(done: Sequence[Done], options: Options) -> Report:
 
 
 def _draw_losses(panels: Sequence[tuple[str, pl.DataFrame]]) -> plots.Figure:
-    drawn = plots.figure(len(panels), title="Information loss against k", width=3.2, height=3.4)
+    drawn = plots.figure(len(panels), title="Information loss against k", width=3.6, height=2.8, columns=2)
     for axes, (title, part) in zip(drawn.axes, panels, strict=True):
         plots.lines(axes, part, "k", "lm", "method", title=title, log_x=True, labels=("k", "LM"))
     return plots.one_legend(drawn)
