@@ -49,8 +49,9 @@ class Kernel(Generic[P, R]):
             compiled = numba.njit(**self._options, **_OPTIONS)(self._function)
         except RuntimeError:  # a read-only installation without a home has no place for the cache
             compiled = numba.njit(**_OPTIONS)(self._function)
-        if compiled.stats.cache_path is not None:
-            lock = Path(compiled.stats.cache_path) / f"{self._function.__module__}.lock"
+        kept = getattr(compiled, "stats", None)  # Numba may have been told not to compile
+        if kept is not None and kept.cache_path is not None:
+            lock = Path(kept.cache_path) / f"{self._function.__module__}.lock"
             compiled.compile = _one_at_a_time(compiled.compile, lock)
         return cast("Callable[P, R]", compiled)
 
