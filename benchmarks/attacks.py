@@ -9,6 +9,7 @@ import argparse
 import json
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import incrowd as ic
@@ -88,6 +89,7 @@ def main(arguments):
     parser.add_argument("--sensitive", action="append", choices=list(DIVERSITY), help="repeatable; both without")
     parser.add_argument("--attack", action="append", choices=HEADS, help="repeatable; all without")
     parser.add_argument("--known", type=float, default=0.0, help="share of values that the adversary knows")
+    parser.add_argument("--finished", action="store_true", help="print what is kept, and compute nothing")
     parser.add_argument("--json", type=Path, help="keep results here, one per line, and go on from there")
     options = parser.parse_args(arguments)
     options.attack = options.attack or list(HEADS)
@@ -102,15 +104,17 @@ def main(arguments):
     print("classifier: values of members that it predicts, against those of people who are not in the table")
     heads = "".join(f"{head:>{WIDTHS[head]}}" for head in HEADS)
     print(f"{'method':17} {'rows':>6} {'sensitive':10} {'k':>3} {'l':>4} {'LM':>6}{heads}")
-    for n in options.rows or [3000, 30162]:
-        for sensitive in options.sensitive or DIVERSITY:
-            for l in DIVERSITY[sensitive]:
-                for k in options.k or [5, 10, 50]:
-                    for name in options.method or METHODS:
-                        key = (name, n, sensitive, k, l)
-                        if key not in kept:
-                            kept[key] = one(name, n, sensitive, k, l, options)
-                            if options.json:
-                                with options.json.open("a", encoding="utf-8") as file:
-                                    file.write(json.dumps(kept[key]) + "\n")
-                        print(line(kept[key]), flush=True)
+    ks, methods = options.k or [5, 10, 50], options.method or list(METHODS)
+    asked = [
+        (name, n, sensitive, k, l)
+        for n, sensitive in product(options.rows or [3000, 30162], options.sensitive or DIVERSITY)
+        for l, k, name in product(DIVERSITY[sensitive], ks, methods)
+    ]
+    for key in asked:
+        if key not in kept and not options.finished:
+            kept[key] = one(*key, options)
+            if options.json:
+                with options.json.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(kept[key]) + "\n")
+        if key in kept:
+            print(line(kept[key]), flush=True)
