@@ -6,19 +6,21 @@ tried is along the direction in which chances vary most; where it would break l,
 quasi-identifiers are tried. Tables of fewer than 200 rows are cut by quasi-identifiers alone: little can be learned
 from them, and single values would show.
 
-What blocks tell: if only the counts of values in blocks are published, and everything else is made of
-quasi-identifiers alone, then any two people of a block could exchange their values without a trace, and somebody who
-has no other reason to prefer one of them believes in a value no more than its share in the block, at most 1/l. That is
-exact for blocks that are drawn without a look at the values: those of small tables with l = 1. Others look in two ways,
-and how little that tells is measured, not proved. (1) The forest: a person's own value has no part in the trees that
-place them (`_FOLDS` parts, dealt out by chance), but it has a part in placing those who are like them, and people of a
-block have been placed alike. Somebody who knows the blocks, which the owner keeps, can ask whose values would explain
-them. So leaves are large, the more so the smaller blocks are: with leaves of 20 rows and k = 2 or 5, that told which of
-two block mates has which value in 62 of 100 cases of pure noise; with 600 / k rows, in 51 to 52, and 50 is nothing. (2)
-With l > 1, a cut that was not made may be one that would have broken l (*minimality*). Both sides of a cut are as near
-to equal in size as blocks of k allow: that one of two equal sides would break l, and not which, is no reason to believe
-in a value of anybody. Over all worlds of some tiny tables (2) adds 0.00 to 0.03 to the mean belief, and up to a third
-to a single one. Both are in tests/publish/test_hardened.py.
+What blocks tell: if only the counts of values in blocks are published, and everything else is made of quasi-identifiers
+alone, then any two people of a block could exchange their values without a trace, and somebody who has no other reason
+to prefer one of them believes in a value no more than its share in the block, at most 1/l. That is exact for blocks
+that are drawn without a look at the values: those of small tables with l = 1. Others look in two ways, and how little
+that tells is measured, not proved. (1) The forest: a person's own value has no part in the trees that place them
+(`_FOLDS` parts, dealt out by chance), but it has a part in placing those who are like them, and people of a block have
+been placed alike. Somebody who knows the blocks, which the owner keeps, can ask whose values would explain them. So
+leaves are large, the more so the smaller blocks are: with leaves of 20 rows and k = 2 or 5, that told which of two
+block mates has which value in 62 of 100 cases of pure noise; with 400 / k rows, in 51 to 52, and for k = 10 in 55 (50
+is nothing). They have 600 / k here, for which it was not measured again. (2) With l > 1, a cut that was not made may be
+one that would have broken l (*minimality*). Both sides of a cut are as near to equal in size as blocks of k allow: that
+one of two equal sides would break l, and not which, is no reason to believe in a value of anybody. Over all worlds of
+some tiny tables (2) adds 0.00 to 0.03 to the mean belief, and up to a third to a single one. Both are in
+tests/publish/test_hardened.py; the attack there is simpler than the one that gave 62, and sees leaves of 5 rows
+clearly, those of 20 hardly.
 
 Cost: a small forest, and O(rows x log(rows / k)) sorting steps.
 """
