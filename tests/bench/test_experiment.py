@@ -9,6 +9,7 @@ import pytest
 import incrowd as ic
 from incrowd import plots
 from incrowd.bench import Experiment, Options, Report, Section, Verdict, beside, run_experiment, write_report
+from incrowd.bench.experiment import incomplete
 
 RUNS = []
 
@@ -84,6 +85,15 @@ def test_what_is_finished_can_be_reported_without_the_rest(tmp_path):
     assert RUNS == [0, 1]
     assert found.sections[0].frame["ours"].to_list() == [0, 1]
     assert found.notes[0].startswith("2 of 4 cells")
+    assert found.notes[0].endswith("Incomplete: in all 2 of 4.")
+
+
+def test_what_is_incomplete_is_told_by_table_and_classifier():
+    wanted = [{"dataset": d, "classifier": c, "fold": f} for d in ("cmc", "yeast") for c in ("nb", "j48") for f in (0, 1)]
+    (told,) = incomplete(wanted, [cell for cell in wanted if cell["classifier"] == "j48" or cell["fold"] == 0][:-1])
+    assert told.startswith("5 of 8 cells of this experiment were computed")
+    assert told.endswith("Incomplete: cmc by nb 1 of 2, yeast by nb 1 of 2, yeast by j48 1 of 2.")
+    assert incomplete(wanted, wanted) == []
 
 
 def test_files(tmp_path):

@@ -11,6 +11,7 @@ the figures of its paper in ``published/``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -176,11 +177,10 @@ def run_experiment(
         Called with ("cells", done, total).
     """
     chosen = options or Options()
-    cells = experiment.cells(chosen)
-    wanted = len(cells)
+    cells = wanted = experiment.cells(chosen)
     if finished_only:
         known = {} if store is None else finished(store)
-        cells = [cell for cell in cells if key_of(experiment.run, cell) in known]
+        cells = [cell for cell in wanted if key_of(experiment.run, cell) in known]
         if not cells:
             fact = f"The store has no finished cell of {experiment.name}"
             raise InputError(fact, "run it with the same --store first")
@@ -190,17 +190,27 @@ def run_experiment(
         fact = f"No cell of {experiment.name} could be computed: {results[0]['failed']}"
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
     made = experiment.report(done, chosen)
-    notes = [*made.notes, *failures(done)]
-    if len(cells) < wanted:
-        notes.insert(
-            0, f"{len(cells)} of {wanted} cells of this experiment were computed; what follows is about those."
-        )
+    notes = [*incomplete(wanted, cells), *made.notes, *failures(done)]
     return Report(made.sections, made.verdicts, notes, made.draw)
 
 
 def judged(verdicts: Sequence[Verdict], options: Options) -> list[Verdict]:
     """Return verdicts as they are, or undecided after a quick run: one fold decides nothing."""
     return [replace(verdict, holds=None) for verdict in verdicts] if options.quick else list(verdicts)
+
+
+def incomplete(wanted: Sequence[Cell], computed: Sequence[Cell]) -> list[str]:
+    """Return a sentence about what was not computed, table by table and classifier by classifier, if anything."""
+    if len(computed) == len(wanted):
+        return []
+    of, have = (Counter((cell.get("dataset"), cell.get("classifier")) for cell in part) for part in (wanted, computed))
+    lacking = [
+        f"{' by '.join(str(name) for name in part if name is not None) or 'in all'} {have[part]} of {n}"
+        for part, n in of.items()
+        if have[part] < n
+    ]
+    total = f"{len(computed)} of {len(wanted)} cells of this experiment were computed; what is told is about those."
+    return [f"{total} Incomplete: {', '.join(lacking)}."]
 
 
 def failures(done: Sequence[Done]) -> list[str]:

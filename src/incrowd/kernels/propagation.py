@@ -29,43 +29,58 @@ def settle(
         Which values each person can have, [people x values]; changed in place.
     """
     n_facts, n_values = counts.shape
+    can, has = _tally(people, start, possible, n_values)
+    done = np.zeros((2, n_facts, n_values), np.bool_)  # rules that have said all they can
     pending, waiting, n_pending = np.arange(n_facts), np.ones(n_facts, np.bool_), n_facts
-    can, has = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
     must, full, after = np.zeros(n_values, np.bool_), np.zeros(n_values, np.bool_), np.zeros(n_values, np.bool_)
     while n_pending > 0:
         n_pending -= 1
         j = pending[n_pending]
         waiting[j] = False
-        can[:] = 0
-        has[:] = 0
-        for at in range(start[j], start[j + 1]):
-            n_left, value = 0, 0
-            for v in range(n_values):
-                if possible[people[at], v]:
-                    n_left, value = n_left + 1, v
-                    can[v] += 1
-            if n_left == 1:
-                has[value] += 1
-        rules = False
+        news = False
         for v in range(n_values):
-            full[v] = has[v] == counts[j, v] + slack[j]  # nobody else has it
-            must[v] = counts[j, v] > 0 and can[v] == counts[j, v]  # all who can have it do
-            rules |= full[v] or must[v]
-        if not rules:
+            full[v] = has[j, v] == counts[j, v] + slack[j]  # nobody else has it
+            must[v] = counts[j, v] > 0 and can[j, v] == counts[j, v]  # all who can have it do
+            news |= (full[v] and not done[0, j, v]) or (must[v] and not done[1, j, v])
+            done[0, j, v] |= full[v]
+            done[1, j, v] |= must[v]
+        if not news:
             continue
         for at in range(start[j], start[j + 1]):
             i, n_left, owner = people[at], 0, False
             for v in range(n_values):
                 n_left += possible[i, v]
                 owner |= possible[i, v] and must[v]
-            n_after = 0
+            n_after, value = 0, 0
             for v in range(n_values):
                 after[v] = possible[i, v] and not (full[v] and n_left > 1) and (must[v] or not owner)
-                n_after += after[v]
-            if 0 < n_after < n_left:
-                possible[i] = after
-                for k in range(first[i], first[i + 1]):
-                    if not waiting[said[k]]:
-                        waiting[said[k]] = True
-                        pending[n_pending] = said[k]
-                        n_pending += 1
+                if after[v]:
+                    n_after, value = n_after + 1, v
+            if not 0 < n_after < n_left:
+                continue
+            for at_said in range(first[i], first[i + 1]):
+                other = said[at_said]
+                for v in range(n_values):
+                    can[other, v] -= possible[i, v] and not after[v]
+                has[other, value] += n_after == 1
+                if not waiting[other]:
+                    waiting[other] = True
+                    pending[n_pending] = other
+                    n_pending += 1
+            possible[i] = after
+
+
+@kernel
+def _tally(people: Int64, start: Int64, possible: Bools, n_values: int) -> tuple[Int64, Int64]:
+    """Count in each statement who can have each value, and who can have no other."""
+    n_facts = len(start) - 1
+    can, has = np.zeros((n_facts, n_values), np.int64), np.zeros((n_facts, n_values), np.int64)
+    for j in range(n_facts):
+        for at in range(start[j], start[j + 1]):
+            n_left, value = 0, 0
+            for v in range(n_values):
+                if possible[people[at], v]:
+                    n_left, value = n_left + 1, v
+                    can[j, v] += 1
+            has[j, value] += n_left == 1
+    return can, has
