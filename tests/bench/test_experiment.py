@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import polars as pl
 import pytest
@@ -89,7 +90,8 @@ def test_what_is_finished_can_be_reported_without_the_rest(tmp_path):
 
 
 def test_what_is_incomplete_is_told_by_table_and_classifier():
-    wanted = [{"dataset": d, "classifier": c, "fold": f} for d in ("cmc", "yeast") for c in ("nb", "j48") for f in (0, 1)]
+    named = product(("cmc", "yeast"), ("nb", "j48"), (0, 1))
+    wanted = [{"dataset": dataset, "classifier": learner, "fold": fold} for dataset, learner, fold in named]
     (told,) = incomplete(wanted, [cell for cell in wanted if cell["classifier"] == "j48" or cell["fold"] == 0][:-1])
     assert told.startswith("5 of 8 cells of this experiment were computed")
     assert told.endswith("Incomplete: cmc by nb 1 of 2, yeast by nb 1 of 2, yeast by j48 1 of 2.")
