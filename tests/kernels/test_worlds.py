@@ -53,11 +53,15 @@ def test_one_more_person_changes_the_weight_by_the_gain(certain):
         for maybe in range(4):
             for count in range(6):
                 more = (sure + 1, maybe) if certain else (sure, maybe + 1)
-                change = _weight(*more, count, -0.7, factorials, 3.0) - _weight(
-                    sure, maybe, count, -0.7, factorials, 3.0
-                )
-                assert _gain(certain, sure, maybe, count, -0.7, logs, 3.0) == pytest.approx(change), (
-                    sure,
-                    maybe,
-                    count,
-                )
+                after = _weight(*more, count, -0.7, 0.4, factorials, 3.0)
+                change = after - _weight(sure, maybe, count, -0.7, 0.4, factorials, 3.0)
+                found = _gain(certain, sure, maybe, count, -0.7, 0.4, logs, 3.0)
+                assert found == pytest.approx(change), (sure, maybe, count)
+
+
+def test_statements_about_the_same_people_speak_as_one():
+    crowd, others = np.arange(4), np.arange(3, 6)
+    facts = [state(crowd, np.array([2, 0])), state(crowd, np.array([1, 1])), state(others, np.array([1, 1]))]
+    flat = worlds.flatten(facts, np.ones((3, 2)), 6)
+    assert flat.say.tolist() == [0.5, 0.5, 1]
+    assert flat.tilt.tolist() == [[0.5, 0.5], [0.5, 0.5], [1, 1]]

@@ -3,10 +3,15 @@
 Several chains walk through worlds (`kernels.worlds`), softly bound to the statements at first and more and more
 stiffly later; how often a person has a value in the second half is the belief in it. The prior is what the pattern of
 the population says about each person (`bayes`), so that what is gained beyond it comes from the statements.
+
+Rows with the same box are about the same people, and mostly count the same of them, because a method breaks ties
+alike for all. Taken as independent they would make beliefs far too sure, so together they weigh as one: what is
+believed with more than 0.9 is then right as often as that, in large tables too.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -33,7 +38,14 @@ def flatten(statements: Sequence[Statement], tilts: Floats, n_people: int) -> St
     order = np.lexsort((owner, people))
     start = np.searchsorted(people[order], np.arange(n_people + 1))
     counts = np.stack([s.counts for s in statements]).astype(np.int32)
-    return Statements(first, people, owner, start, owner[order], certain[order], counts, tilts)
+    say = _say(statements)
+    return Statements(first, people, owner, start, owner[order], certain[order], counts, tilts * say[:, None], say)
+
+
+def _say(statements: Sequence[Statement]) -> Floats:
+    """Weigh statements about the same people together as one."""
+    about = Counter(s.people.tobytes() for s in statements)
+    return np.array([1 / about[s.people.tobytes()] for s in statements])
 
 
 def sample(

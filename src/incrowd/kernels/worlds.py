@@ -34,6 +34,8 @@ class Statements(NamedTuple):
         How often each value is counted, [statements x values].
     tilt
         Log weight of each person who is not counted, by value, [statements x values].
+    say
+        Of each statement: 1, or less where several say nearly the same.
     """
 
     first: Int64
@@ -44,10 +46,13 @@ class Statements(NamedTuple):
     certain: Int32
     counts: Int32
     tilt: Floats
+    say: Floats
 
 
 @inlined
-def _weight(sure: int, maybe: int, count: int, tilt: float, log_factorial: Floats, stiffness: float) -> float:
+def _weight(
+    sure: int, maybe: int, count: int, tilt: float, say: float, log_factorial: Floats, stiffness: float
+) -> float:
     """Return the log weight of one value in a statement: `count` of `sure` and `maybe` people have it."""
     wanted = count - sure
     if wanted < 0:
@@ -56,11 +61,13 @@ def _weight(sure: int, maybe: int, count: int, tilt: float, log_factorial: Float
         return stiffness * (maybe - wanted)
     spare = maybe - wanted
     ways = float(log_factorial[maybe] - log_factorial[wanted] - log_factorial[spare])
-    return ways + tilt * spare
+    return say * ways + tilt * spare
 
 
 @inlined
-def _gain(certain: bool, sure: int, maybe: int, count: int, tilt: float, logs: Floats, stiffness: float) -> float:
+def _gain(
+    certain: bool, sure: int, maybe: int, count: int, tilt: float, say: float, logs: Floats, stiffness: float
+) -> float:
     """Return by how much one more person with a value changes the weight of that value in a statement."""
     wanted = count - sure
     if certain:
@@ -68,12 +75,12 @@ def _gain(certain: bool, sure: int, maybe: int, count: int, tilt: float, logs: F
             return -stiffness
         if wanted > maybe:
             return stiffness
-        return float(logs[wanted] - logs[maybe - wanted + 1]) + tilt
+        return say * float(logs[wanted] - logs[maybe - wanted + 1]) + tilt
     if wanted < 0:
         return tilt
     if wanted > maybe:
         return stiffness
-    return float(logs[maybe + 1] - logs[maybe + 1 - wanted]) + tilt
+    return say * float(logs[maybe + 1] - logs[maybe + 1 - wanted]) + tilt
 
 
 @kernel
@@ -99,7 +106,8 @@ def walk(
     n_people, n_values = log_prior.shape
     n_entries, n_exchanges = len(facts.people), (numbers.shape[1] - n_people) // 3
     energy = np.zeros(n_values)
-    start, said, certain, counts, tilt = facts.start, facts.said, facts.certain, facts.counts, facts.tilt
+    start, said, certain = facts.start, facts.said, facts.certain
+    counts, tilt, say = facts.counts, facts.tilt, facts.say
     for sweep in range(len(numbers)):
         stiff = stiffness[sweep]
         for i in range(n_people):
@@ -114,7 +122,7 @@ def walk(
                 else:
                     maybe[j, old] -= 1
                 for v in range(n_values):
-                    energy[v] += _gain(counted, sure[j, v], maybe[j, v], counts[j, v], tilt[j, v], logs, stiff)
+                    energy[v] += _gain(counted, sure[j, v], maybe[j, v], counts[j, v], tilt[j, v], say[j], logs, stiff)
             new = _draw(energy, numbers[sweep, i])
             world[i] = new
             for at in range(start[i], start[i + 1]):
@@ -197,6 +205,7 @@ def _standing(
             to += 1
             if same:  # the two change places in it: nothing changes
                 continue
-        total += _weight(sure[j, u], maybe[j, u], facts.counts[j, u], facts.tilt[j, u], log_factorial, stiff)
-        total += _weight(sure[j, w], maybe[j, w], facts.counts[j, w], facts.tilt[j, w], log_factorial, stiff)
+        counts, tilt, say = facts.counts[j], facts.tilt[j], facts.say[j]
+        total += _weight(sure[j, u], maybe[j, u], counts[u], tilt[u], say, log_factorial, stiff)
+        total += _weight(sure[j, w], maybe[j, w], counts[w], tilt[w], say, log_factorial, stiff)
     return total
