@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -29,7 +29,6 @@ def schema_of(public):
 PUBLICS = [["age"], ["job"], ["zip"], ["age", "job"], ["job", "zip"], ["age", "zip"], NAMES]
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(8, 60), st.integers(1, 8), st.sampled_from(PUBLICS), st.booleans())
 def test_a_tree_of_ours_is_never_flagged(seed, n, k, public, class_public):
     frame = table(seed, n)

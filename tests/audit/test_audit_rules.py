@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_rules as naive
@@ -30,7 +30,6 @@ def rule_tables(draw, most=4):
     return [sorted(basket) for basket in baskets], chosen, table, draw(PUBLIC)
 
 
-@settings(max_examples=80, deadline=None)
 @given(rule_tables(), st.integers(1, 8))
 def test_with_a_table_the_audit_is_the_definition(drawn, k):
     baskets, chosen, table, public = drawn
@@ -44,7 +43,6 @@ def test_with_a_table_the_audit_is_the_definition(drawn, k):
     assert found.notes == ()
 
 
-@settings(max_examples=60, deadline=None)
 @given(rule_tables(), st.integers(1, 8), st.booleans())
 def test_repaired_rules_are_safe_and_no_other_can_stay(drawn, k, right):
     baskets, chosen, table, public = drawn
@@ -57,7 +55,6 @@ def test_repaired_rules_are_safe_and_no_other_can_stay(drawn, k, right):
         assert len(naive.spans([*kept, chosen[i]], baskets, public, lift=right).breaches(k)) > 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(BASKETS, PUBLIC, st.integers(1, 6), st.booleans())
 def test_no_set_of_anonymous_rules_is_flagged(baskets, public, k, lift):
     lists = [sorted(basket) for basket in baskets]
@@ -68,7 +65,6 @@ def test_no_set_of_anonymous_rules_is_flagged(baskets, public, k, lift):
         assert audit_rules(mined.rules, n=len(lists), public=public, k=k).ok is not False
 
 
-@settings(max_examples=40, deadline=None)
 @given(rule_tables(), st.integers(1, 8), st.sampled_from([0, 3, 8]), st.booleans())
 def test_numbers_alone_never_contradict_the_table(drawn, k, most_blocks, right):
     """Bounds hold, certain breaches are breaches, and what is called safe is safe: by programs and by pairs."""
@@ -102,7 +98,6 @@ def table_of(*rules):
     return [dict(zip(names, (left.split(), right.split(), *rest), strict=True)) for left, right, *rest in rules]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 30), st.integers(10, 40), st.randoms(use_true_random=False))
 def test_planted_breaches_are_found(few, others, k, random):
     """So few people have the public left side of a rule with a private right side."""

@@ -188,7 +188,6 @@ def test_kl_whatever_the_size_of_blocks(monkeypatch, few):
     monkeypatch.setattr(kl_module, "_FEW_POINTS", few)
     monkeypatch.setattr(kl_module, "_MOST_PAIRS", 3)
 
-    @settings(deadline=None, max_examples=40)
     @given(releases())
     def compare(cells):
         assert loss("kl", cells) == pytest.approx(naive.kl(cells), abs=1e-9)

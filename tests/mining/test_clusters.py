@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
@@ -49,7 +49,6 @@ def test_reachable_clusters_are_those_that_some_private_value_wins(seed, n_clust
         assert ((distances - distances.min(axis=1, keepdims=True)).min(axis=0)[reached] < 0.25).all()
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(3, 20), st.integers(1, 6), st.sampled_from([[0], [1], [0, 1], [0, 2], []]))
 def test_no_model_is_flagged_by_the_audit(seed, n, k, public):
     points = drawn_points(seed, n, 3)
@@ -69,7 +68,6 @@ def test_no_model_is_flagged_by_the_audit(seed, n, k, public):
     assert sorted(report.people) == sorted(model.spans_.people)
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(8, 20), st.integers(2, 5))
 def test_the_result_is_that_of_the_plain_algorithm(seed, n, k):
     """Section 5.2 in a few lines: all edges from the longest, every span looked at by trying private values."""
@@ -136,7 +134,6 @@ def test_where_the_origin_is_does_not_matter(shift, min_people):
     assert here.spans_.people.tolist() == there.spans_.people.tolist()
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 5))
 def test_private_flags_are_tried_as_flags(seed, k):
     """Two private columns of 0 and 1: spans by trying the four combinations, as `predict` answers them."""

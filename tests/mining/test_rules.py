@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_rules as naive
@@ -33,7 +33,6 @@ def mined(baskets, public, k, **options):
     return anonymous_rules(lists, public=there(public, baskets), k=k, **options)
 
 
-@settings(max_examples=40, deadline=None)
 @given(BASKETS, st.sampled_from([0.01, 0.2, 0.3, 0.5]), st.sampled_from([0.1, 0.5, 0.6, 1.0]))
 def test_with_k_1_all_rules_are_found(baskets, min_support, min_confidence):
     found = mined(baskets, set(), 1, min_support=min_support, min_confidence=min_confidence)
@@ -43,7 +42,6 @@ def test_with_k_1_all_rules_are_found(baskets, min_support, min_confidence):
     assert found.dropped.is_empty()
 
 
-@settings(max_examples=40, deadline=None)
 @given(BASKETS, PUBLIC, st.integers(1, 6), st.booleans())
 def test_spans_are_those_of_the_definition(baskets, public, k, lift):
     found = mined(baskets, public, k, min_support=0.1, min_confidence=0.4, max_len=3, lift=lift)
@@ -53,7 +51,6 @@ def test_spans_are_those_of_the_definition(baskets, public, k, lift):
     assert sorted(found.spans["people"]) == sorted(spans.people[spans.multiple].tolist())
 
 
-@settings(max_examples=40, deadline=None)
 @given(BASKETS, PUBLIC, st.integers(2, 6), st.booleans())
 def test_nothing_dropped_can_be_added_and_reasons_are_true(baskets, public, k, lift):
     found = mined(baskets, public, k, min_support=0.1, min_confidence=0.4, max_len=3, lift=lift)
@@ -69,7 +66,6 @@ def test_nothing_dropped_can_be_added_and_reasons_are_true(baskets, public, k, l
         assert people == blamed.level < k
 
 
-@settings(max_examples=40, deadline=None)
 @given(BASKETS, PUBLIC, st.integers(2, 6), st.booleans())
 def test_the_largest_safe_set_is_found(baskets, public, k, lift):
     candidates = sorted(naive.rules(baskets, 0.2, 0.6), key=naive.rank)
@@ -100,7 +96,6 @@ def test_the_largest_safe_set_of_rules_that_quarrel(seed, monkeypatch):
             assert sides(found.rules) == naive.largest_safe(candidates, baskets, public, k)
 
 
-@settings(max_examples=30, deadline=None)
 @given(BASKETS, PUBLIC, st.integers(2, 6))
 def test_a_greedy_set_is_safe_and_nothing_can_be_added(baskets, public, k):
     with pytest.MonkeyPatch.context() as patch:
@@ -119,7 +114,6 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(ROWS, st.sets(st.sampled_from(["x", "y", "z"])), st.integers(1, 5))
 def test_columns_of_categories(rows, public, k):
     frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.Int64, "z": pl.Boolean})
@@ -237,7 +231,6 @@ def test_bad_input_is_refused(change, error, match):
         anonymous_rules(**({"data": [["a", "b"], ["a"]], "public": ["a"], "k": 1} | change))
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(65, 200))
 def test_bits_beyond_one_word_are_counted(seed, n):
     has = np.random.default_rng(seed).random((n, 4)) < 0.6

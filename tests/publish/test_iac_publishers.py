@@ -6,7 +6,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -107,7 +107,6 @@ def test_iacc_finds_the_largest_k(drawn, constraints, delta_c, delta_d, keep_val
     assert refused.value.best == {"k": k}
 
 
-@settings(max_examples=30)
 @given(people(), st.integers(2, 6), st.sampled_from(CONSTRAINTS))
 def test_the_thresholds_that_a_refusal_names_are_enough(drawn, k, constraints):
     drawn = drawn.fit_for(constraints)
@@ -129,7 +128,6 @@ def test_the_thresholds_that_a_refusal_names_are_enough(drawn, k, constraints):
         assert release.manifest["guarantees"][0]["k"] >= k
 
 
-@settings(max_examples=25)
 @given(people(), st.integers(1, 4))
 def test_the_order_of_rows_does_not_matter(drawn, k):
     if drawn.frame.height < k:
@@ -140,7 +138,6 @@ def test_the_order_of_rows_does_not_matter(drawn, k):
     assert turned[::-1] == released(ic.IACk(k=k).publish(drawn.frame, drawn.schema), table)
 
 
-@settings(max_examples=25)
 @given(people(), st.integers(1, 4))
 def test_transform_recodes_to_the_levels_and_suppresses_nothing(drawn, k):
     if drawn.frame.height < k:
