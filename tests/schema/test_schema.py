@@ -105,7 +105,7 @@ def test_proposal_tells_columns_apart():
         "age": ("quasi", "intervals"),
         "weight": ("quasi", "intervals"),
         "zip": ("quasi", "prefixes"),
-        "born": ("quasi", "dates"),
+        "born": ("quasi", "intervals"),
         "since": ("quasi", "dates"),
         "town": ("quasi", "balanced"),
         "sex": ("quasi", None),
@@ -125,6 +125,29 @@ def test_proposal_points_at_texts_that_may_mean_missing():
     frame = pl.DataFrame({"town": ["a", "b", "c", "d", "?"] * 5, "ill": ["x", "y", "x", "y", "x"] * 5})
     assert "'?' may mean missing" in ic.Schema.propose(frame).attributes["town"].why
     assert "missing" not in ic.Schema.propose(frame, missing_tokens=["?"]).attributes["town"].why
+
+
+def test_numbers_with_signs_for_missing_between_them_are_numbers():
+    weights = [f"{50 + i / 7:.2f}" for i in range(30)]
+    frame = pl.DataFrame({
+        "weight": ["NA", *weights, "?"], "town": ["NA", "b"] * 16, "ill": ["x", "y"] * 16,
+    })  # fmt: skip
+    schema = ic.Schema.propose(frame)
+    assert schema.missing_tokens == ("?", "NA")
+    assert schema.attributes["weight"].type == "float"
+    assert "taken as missing" in schema.attributes["weight"].why
+    table = Table.encode(frame, schema)
+    assert table.n_rows == 32
+    assert table.hierarchies[0].n_leaves == 31  # missing is a value of its own
+
+
+def test_dates_of_a_country_are_pointed_at():
+    frame = pl.DataFrame({
+        "born": [f"{1 + i}.3.1990" for i in range(28)], "age": [i * 7 % 20 for i in range(28)], "ill": ["x", "y"] * 14,
+    })  # fmt: skip
+    found = ic.Schema.propose(frame).attributes["born"]
+    assert found.role.value == "identifier"
+    assert "not written like 2024-03-05" in found.why
 
 
 def test_times_are_left_to_the_reader():

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 _MORE, _NEARLY_ALL = 0.02, 0.95  # of a share, and of the quasi-identifiers' detail, that people are told of
 _SHORT = 24  # characters of a name that is not broken into lines
+_REACHED = {
+    ("k",): "{k} people in the smallest crowd",
+    ("l_distinct",): "at least {l_distinct} values in each",
+    ("alpha", "l_frequency"): "no value has more than {alpha:.1%} of one (l = {l_frequency:.4g})",
+    ("t",): "none is further than {t:.4g} from the whole table (t)",
+}
+_DETAILS = {
+    "l_frequency", "l_entropy", "l_recursive", "block_min", "originals_per_release_min", "releases_per_original_min",
+    "releases_per_original_mean",
+}  # fmt: skip
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}
 
 
@@ -65,7 +75,7 @@ class Screen:
         if summary["columns"]:
             self.table(title, summary["columns"])
         self.say("Verified against the original by independent code: every promise holds.")
-        self.say(f"Levels reached: {_levels(release.levels or {})}")
+        self.say(f"Reached: {_levels(release.levels or {})}")
         for note in summary["notes"]:
             self.say(f"Note: {note}")
         self.say(f"Give away: {summary['release']}   Keep to yourself: {summary['private']}")
@@ -78,7 +88,7 @@ class Screen:
         for check in verdict.checks:
             table.add_row(check.name, _MARK[check.ok], check.detail.replace("[", "\\["))
         self.out.print(table)
-        self.say(f"Levels reached: {_levels(verdict.levels)}")
+        self.say(f"Reached: {_levels(verdict.levels)}")
         if verdict.ok and any(check.ok for check in verdict.checks):
             self.out.print("[bold green]Every promise that could be checked holds.[/]")
         elif verdict.ok:
@@ -210,7 +220,11 @@ def _unchecked(verdict: Verdict) -> dict[str, list[str]]:
 
 
 def _levels(levels: Mapping[str, float | int | None]) -> str:
-    return ", ".join(f"{name} = {_number(value)}" for name, value in levels.items() if value is not None)
+    """Say in words what was reached; the rest is in the verdict of `incrowd verify --json`."""
+    known = {name: value for name, value in levels.items() if value is not None}
+    told = [words.format(**known) for names, words in _REACHED.items() if all(name in known for name in names)]
+    spoken = {name for names in _REACHED for name in names} | _DETAILS
+    return "; ".join([*told, *(f"{name} = {_number(value)}" for name, value in known.items() if name not in spoken)])
 
 
 def _number(value: float) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 from incrowd.errors import SchemaError
 from incrowd.hierarchy import Intervals, Spec, balanced, dates, prefixes
 from incrowd.hierarchy.hierarchy import type_of
+from incrowd.io.columns import guessed, without_tokens
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
 
 _NEAR_UNIQUE = {"str": 0.5, "int": 0.9}  # share of distinct values from which a column names people
@@ -24,6 +25,7 @@ _NAMES_PEOPLE = re.compile(
     re.IGNORECASE,
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
 _MAY_MEAN_MISSING = ["?", "-", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "k.A.", "unknown", "unbekannt"]
 
 
@@ -34,6 +36,7 @@ def propose(frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[st
     why_sensitive = "you said that it is sensitive"
     if sensitive is None:
         sensitive, why_sensitive = _guess_sensitive(frame)
+    missing_tokens += tuple(token for token in _among_numbers(frame) if token not in missing_tokens)
     attributes = [
         Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
         if column.name == sensitive
@@ -60,11 +63,22 @@ def _guess_sensitive(frame: pl.DataFrame) -> tuple[str, str]:
     raise SchemaError(fact, "name it: sensitive=... in Python, --sensitive on the command line")
 
 
+def _among_numbers(frame: pl.DataFrame) -> list[str]:
+    """Return the usual signs for a missing value that stand between numbers or dates, and would make them text."""
+    found: list[str] = []
+    for column in frame.iter_columns():
+        if column.dtype == pl.String() and type_of(guessed(without_tokens(column, _MAY_MEAN_MISSING))) != "str":
+            found += [token for token in _MAY_MEAN_MISSING if token not in found and (column == token).any()]
+    return found
+
+
 def _attribute(column: pl.Series, missing_tokens: tuple[str, ...]) -> Attribute:
+    note = ""
+    if column.dtype == pl.String() and missing_tokens:
+        cleaned = without_tokens(column, missing_tokens)
+        column = guessed(cleaned) if cleaned.null_count() > column.null_count() else cleaned
+        note = "" if column.dtype == pl.String() else "; texts among missing_tokens are taken as missing"
     kind = type_of(column)
-    if kind == "str" and missing_tokens:
-        text = column.cast(pl.String())
-        column = text.set(text.is_in(list(missing_tokens)).fill_null(value=False), None)
     values = column.drop_nulls()
     n, distinct = len(values), values.n_unique()
     found = _names_people(values, kind, distinct)
@@ -73,6 +87,7 @@ def _attribute(column: pl.Series, missing_tokens: tuple[str, ...]) -> Attribute:
     if found:
         return Attribute(column.name, Role.IDENTIFIER, type=_type(column), why=found)
     spec, why = _hierarchy(values, kind, distinct)
+    why += note
     if kind == "str":
         text = values.cast(pl.String())
         tokens = [token for token in _MAY_MEAN_MISSING if (text == token).any()]
@@ -100,6 +115,8 @@ def _names_people(values: pl.Series, kind: str, distinct: int) -> str | None:
         return f"free text ({length:.0f} characters on average) can hold anything"
     if text.str.contains("@", literal=True).mean() == 1.0:
         return "mail addresses"
+    if text.str.contains(_LOCAL_DATE).all():
+        return "dates that are not written like 2024-03-05: write them so, and they become a quasi-identifier"
     if distinct > _NEAR_UNIQUE[kind] * n and not text.str.contains(_ISO_DATE).all():
         return f"text, {distinct} distinct values in {n} rows: it names people"
     return None
@@ -112,7 +129,7 @@ def _is_counter(values: pl.Series) -> bool:
 
 def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None, str]:
     if kind == "date":
-        return dates(), f"dates, {distinct} distinct"
+        return Intervals(), f"dates, {distinct} distinct: ranges; kind 'dates' makes months, quarters and years of them"
     if kind == "int" and re.search("zip|postal|postcode|plz", values.name, re.IGNORECASE):
         return prefixes(), f"postal codes, {distinct} distinct: shortened from the right, such as 100**"
     if kind in ("int", "float"):
