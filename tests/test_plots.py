@@ -109,3 +109,16 @@ def test_nothing_is_loaded_or_kept_before_something_is_drawn():
         "plots.figure(); assert 'matplotlib.pyplot' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_intervals_are_shades_and_panels_can_share_a_scale():
+    drawn = plots.figure(2)
+    points = pl.DataFrame({"k": [1, 2, 1, 2], "y": [1, 3, 2, 4], "of": list("aabb")})
+    ends = points.with_columns(low=pl.col("y") - 1, high=pl.Series([2, None, 3, 9]))
+    plots.lines(drawn.axes[0], ends, "k", "y", "of", band=("low", "high"))
+    plots.lines(drawn.axes[1], points, "k", "y", "of")
+    assert len(drawn.axes[0].collections) == 2
+    assert drawn.axes[0].collections[1].get_paths()[0].vertices[:, 1].max() == 9
+    plots.one_scale(drawn)
+    assert drawn.axes[0].get_ylim() == drawn.axes[1].get_ylim()
+    assert drawn.axes[1].get_ylim()[1] > 9

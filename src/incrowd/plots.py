@@ -1,9 +1,10 @@
 """Figures: the one place that knows matplotlib, which is loaded when something is drawn.
 
 `figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `one_legend` joins their
-legends, `number_line` draws names along a line, and `save` writes it as the file's name says. Colours are those of
-Okabe and Ito, which people with any kind of colour vision can tell apart; lines differ by marker and dash too, so that
-they also do in print. Figures belong to nobody but their caller: nothing is kept in matplotlib's global state.
+legends and `one_scale` their upright axes, `number_line` draws names along a line, and `save` writes it as the file's
+name says. Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart; lines differ
+by marker and dash too, so that they also do in print. Figures belong to nobody but their caller: nothing is kept in
+matplotlib's global state.
 
 >>> import polars as pl
 >>> from incrowd import plots
@@ -48,6 +49,7 @@ _FORMATS = (".svg", ".png")
 _DOTS_PER_INCH = 160
 _LEGEND_WIDTH = 1.5  # inches that a name in a legend may take
 _ROOM = 0.1  # of an axis that a number takes
+_SHADE = 0.12
 _FEW_POINTS = 40  # that markers are drawn for
 
 
@@ -101,6 +103,7 @@ def lines(
     labels: tuple[str, str] | None = None,
     title: str | None = None,
     log_x: bool = False,
+    band: tuple[str, str] | None = None,
 ) -> None:
     """Draw one line for each value of a column, in the order in which the values appear.
 
@@ -118,13 +121,19 @@ def lines(
         Written above the panel.
     log_x
         Whether `x` is shown on a logarithmic scale.
+    band
+        Columns of the lower and the upper end of an interval, drawn as a shade around each line.
     """
     parts = {y: frame} if by is None else {str(name): part for (name,), part in _parts(frame, by)}
     for i, (name, part) in enumerate(parts.items()):
         marker = _MARKERS[i % len(_MARKERS)] if part.height <= _FEW_POINTS else ""
         dash = _DASHES[i // len(_MARKERS) % len(_DASHES)]
         heights = part[y].cast(pl.Float64()).to_numpy()
-        axes.plot(part[x].to_numpy(), heights, marker=marker, markersize=4, linestyle=dash, label=name)
+        (line,) = axes.plot(part[x].to_numpy(), heights, marker=marker, markersize=4, linestyle=dash, label=name)
+        if band is not None:
+            known = part.drop_nulls(list(band))
+            low, high = (known[end].cast(pl.Float64()).to_numpy() for end in band)
+            axes.fill_between(known[x].to_numpy(), low, high, color=line.get_color(), alpha=_SHADE, linewidth=0)
     if log_x:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
@@ -151,6 +160,14 @@ def one_legend(drawn: Figure) -> Figure:
     ink = drawn.axes[0].xaxis.label.get_color()
     where: Any = {"loc": "outside lower center", "ncols": in_a_row, "frameon": False, "labelcolor": ink}
     drawn.legend(shown.values(), shown, fontsize="small", **where)
+    return drawn
+
+
+def one_scale(drawn: Figure) -> Figure:
+    """Give all panels the same upright axis, so that heights can be compared; return the figure."""
+    ends = [axes.get_ylim() for axes in drawn.axes]
+    for axes in drawn.axes:
+        axes.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
     return drawn
 
 

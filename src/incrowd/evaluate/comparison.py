@@ -94,6 +94,8 @@ class Comparison:
     ) -> plots.Figure:
         """Draw a score against k: one panel per classifier and l, one line per method, and both baselines.
 
+        A shade around a line of accuracies is their 95 % interval.
+
         Parameters
         ----------
         classifiers
@@ -115,12 +117,13 @@ class Comparison:
             raise ParameterError(fact, f"use {', '.join(dict.fromkeys(self.frame['classifier']))}")
         several = len({l for _, l in panels}) > 1
         columns = 2 if len(panels) == 4 else 3
-        drawn = plots.figure(len(panels), theme=theme, width=3.8, height=3.4, columns=columns)
+        title = f"{score} against k, {self.about['plan']}"
+        drawn = plots.figure(len(panels), title=title, theme=theme, width=3.8, height=3.4, columns=columns)
         for axes, (name, l) in zip(drawn.axes, panels, strict=True):
             part = frame.filter((pl.col("classifier") == name) & (pl.col("l") == l)).sort("k", maintain_order=True)
             title = f"{name}, l = {l:g}" if several else str(name)
             _draw(axes, part, score, title)
-        return plots.one_legend(drawn)
+        return plots.one_legend(plots.one_scale(drawn))
 
 
 def compare(
@@ -283,7 +286,8 @@ def _weakest(name: str, values: Sequence[Any]) -> float | None:
 def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noqa: ANN401
     ks = part["k"].to_list()
     log = len(set(ks)) > 2 and max(ks) >= 8 * max(1, min(ks))
-    plots.lines(axes, part, "k", score, "method", title=title, log_x=log)
+    band = ("low", "high") if score == "accuracy" and "low" in part.columns else None
+    plots.lines(axes, part, "k", score, "method", title=title, log_x=log, band=band)
     ink = axes.xaxis.label.get_color()
     ends = {"accuracy": ("original", "majority"), "retention": (1.0, 0.0)}.get(score, ())
     for end, dash, label in zip(ends, ("--", ":"), ("original", "majority"), strict=False):
