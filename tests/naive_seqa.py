@@ -64,13 +64,15 @@ def improve(start, rows, losses, k, omega, passes, dissolve, rng):
     place = {row: p for p, row in enumerate(rows)}
     clusters = [list(cluster) for cluster in start]
     best = [list(cluster) for cluster in start]
+    largest = Fraction(str(omega)) * k
     for turn in range(passes):
+        n_clusters = sum(1 for cluster in clusters if cluster)
         moved = [move(clusters, rows[p], losses, dissolve) for p in rng.permutation(len(rows))]
         if losses.total(clusters) < losses.total(best):
             best = [list(cluster) for cluster in clusters]
-        elif turn > 0:
+        elif turn > 0 and n_clusters * int(largest) >= len(rows):
             break
-        large = [c for c, cluster in enumerate(clusters) if len(cluster) > Fraction(str(omega)) * k]
+        large = [c for c, cluster in enumerate(clusters) if len(cluster) > largest]
         if not any(moved) and not large:
             break
         for c in large:

@@ -262,3 +262,13 @@ def test_numbers_of_any_kind_are_taken():
 def test_wrong_parameters_are_refused(wrong, message):
     with pytest.raises(ic.ParameterError, match=message):
         SeqA(**{"k": 2, **wrong})
+
+
+def test_a_start_of_one_cluster_is_cut_down_before_anything_is_given_up():
+    rng = np.random.default_rng(3)
+    values = {name: ["rare", "rare", *rng.choice(list("pqrs"), 398)] for name in "abc"}
+    frame = pl.DataFrame({**values, "ill": ["x", "y"] * 200})
+    schema = ic.Schema(quasi=dict.fromkeys("abc", ic.balanced(9)), sensitive="ill")
+    stuck = ic.Mondrian(k=5, recoding="single").publish(frame, schema, seed=1)
+    assert stuck.loss("lm") == 1
+    assert ic.SeqA(k=5, start="single_mondrian").publish(frame, schema, seed=1).loss("lm") < 0.2

@@ -16,7 +16,8 @@ Where the papers are silent, or we differ: (1) of equally good clusters the one 
 are numbered by their first row in a random order, drawn once per run, and new ones come last. (2) Rows of dissolved
 and of split clusters can chase each other for ever: a pass that does not lower the total loss ends the passes, and
 `passes` bounds them; the clustering with the lowest loss at the end of a pass, or at the start, is what is merged. The
-first pass may fail to lower it as long as there is something to split. (3) Goldberger and Tassa start at random, Last
+first pass may fail to lower it as long as there is something to split, and every pass while clusters are so few that
+some must be too large: halves that are drawn at random have the closure of the whole until they are small. (3) Goldberger and Tassa start at random, Last
 et al. (footnote 1) from single-dimensional Mondrian, which is ``start="single_mondrian"``; the default is the multi-
 dimensional one. The random start deals rows out to floor(n / k0) clusters in turn, with k0 = k / 2, rounded up, at
 least 2. (4) The distance of two clusters is what the total loss rises by when they become one; the last one that does
@@ -168,7 +169,7 @@ class SeqA(GroupPublisher):
             total = total_loss(clusters)
             if total < least:
                 best, least = cluster_of.copy(), total
-            elif turn > 0:
+            elif turn > 0 and n_clusters * largest >= n:  # else some cluster must be split, however good it is
                 break
             large = np.flatnonzero(clusters.about[:, N_ROWS] > largest)
             if n_moved == 0 and len(large) == 0:
