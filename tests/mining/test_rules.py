@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import naive_rules as naive
 from incrowd.errors import InputError, ParameterError, SchemaError
-from incrowd.mining import itemsets
-from incrowd.mining import rules as mining
+from incrowd.mining import itemsets, rule_search
 from incrowd.mining.release_rules import rules_from_release
 from incrowd.mining.rules import anonymous_rules
 
@@ -80,7 +79,7 @@ def test_the_largest_safe_set_is_found(baskets, public, k, lift):
 def test_the_largest_safe_set_of_rules_that_quarrel(seed, monkeypatch):
     """Tables in which rules are safe alone and not together, so that it must be searched for."""
     if seed % 2:  # without a greedy set to begin with
-        monkeypatch.setattr(mining, "_swapped", lambda *_: [])
+        monkeypatch.setattr(rule_search, "_swapped", lambda *_: [])
     rng = np.random.default_rng(seed)
     quarrels = 0
     while quarrels < 3:
@@ -99,7 +98,7 @@ def test_the_largest_safe_set_of_rules_that_quarrel(seed, monkeypatch):
 @given(BASKETS, PUBLIC, st.integers(2, 6))
 def test_a_greedy_set_is_safe_and_nothing_can_be_added(baskets, public, k):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mining, "_EXACT_WORK", -1)
+        patch.setattr(rule_search, "_EXACT_WORK", -1)
         found = mined(baskets, public, k, min_support=0.1, min_confidence=0.5, max_len=3)
     kept = sides(found.rules)
     assert len(naive.spans(kept, baskets, public).breaches(k)) == 0

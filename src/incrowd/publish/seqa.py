@@ -13,17 +13,18 @@ loss counts more than time; not for millions of rows, and not when new rows must
 on all others.
 
 Where the papers are silent, or we differ: (1) of equally good clusters the one with the lowest number is taken; they
-are numbered by their first row in a random order, drawn once per run, and new ones come last. (2) Rows of dissolved
-and of split clusters can chase each other for ever: a pass that does not lower the total loss ends the passes, and
-`passes` bounds them; the clustering with the lowest loss at the end of a pass, or at the start, is what is merged. The
-first pass may fail to lower it as long as there is something to split, and every pass while clusters are so few that
-some must be too large: halves that are drawn at random have the closure of the whole until they are small. (3) Goldberger and Tassa start at random, Last
-et al. (footnote 1) from single-dimensional Mondrian, which is ``start="single_mondrian"``; the default is the multi-
-dimensional one. The random start deals rows out to floor(n / k0) clusters in turn, with k0 = k / 2, rounded up, at
-least 2. (4) The distance of two clusters is what the total loss rises by when they become one; the last one that does
-not keep the constraints joins the nearest of all. (5) A row alone may stay if k = 1 and nothing else is asked for. (6)
-When merging takes the loss above that of Mondrian's partition, the latter is released. (7) Losses are compared as
-whole numbers of 31 bits, as in NSVDist, so that results do not depend on rounding.
+are numbered by their first row in a random order, drawn once per run, and new ones come last. (2) Rows of dissolved and
+of split clusters can chase each other for ever: a pass that does not lower the total loss ends the passes, and `passes`
+bounds them; the clustering with the lowest loss at the end of a pass, or at the start, is what is merged. The first
+pass may fail to lower it as long as there is something to split, and every pass while clusters are so few that some
+must be too large: halves that are drawn at random have the closure of the whole until they are small. (3) Goldberger
+and Tassa start at random, Last et al. (footnote 1) from single-dimensional Mondrian, which is
+``start="single_mondrian"``; the default is the multi-dimensional one. The random start deals rows out to floor(n / k0)
+clusters in turn, with k0 = k / 2, rounded up, at least 2. (4) The distance of two clusters is what the total loss rises
+by when they become one; the last one that does not keep the constraints joins the nearest of all. (5) A row alone may
+stay if k = 1 and nothing else is asked for. (6) When merging takes the loss above that of Mondrian's partition, the
+latter is released. (7) Losses are compared as whole numbers of 31 bits, as in NSVDist, so that results do not depend on
+rounding.
 
 References: Goldberger, Tassa: Efficient anonymizations with enhanced utility, Transactions on Data Privacy 3, 2010.
 Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized datasets, 2014.
