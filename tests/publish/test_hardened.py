@@ -338,3 +338,25 @@ def test_cuts_do_not_follow_rounding_errors(monkeypatch):
     block_of = blocks_of(table, 50, exact(1), np.random.default_rng(1))
     ends = sorted((table.codes[block_of == b, 0].min(), table.codes[block_of == b, 0].max()) for b in range(8))
     assert all(left[1] <= right[0] for left, right in pairwise(ends))
+
+
+@pytest.mark.parametrize("n", [150, 600])
+def test_classes_that_are_nearly_apart_are_blurred_and_not_given_up(n):
+    age = np.arange(n) * 60 // n
+    frame = pl.DataFrame({"age": age, "sick": np.where(age >= 36, "yes", "no")})
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="sick")
+    release = ic.NSVDist(k=10, l=1.2).publish(frame, schema, seed=1)
+    believed = release.distributions[:, list(release.sensitive_values).index("yes")]
+    of_row = age[release.private.rows]
+    assert believed[of_row < 30].mean() < 0.4
+    assert believed[of_row >= 40].mean() > 0.5
+    assert 1 / 6 - 1e-9 <= believed.min() < believed.max() <= 5 / 6 + 1e-9
+
+
+def test_few_are_never_exchanged_alone():
+    values = np.repeat([0, 1], [60, 60])
+    left, right = np.arange(60), np.arange(60, 120)
+    sides = blocks._mixed(left, right, values, 2, Fraction("1.1"), np.random.default_rng(0))
+    assert [len(side) for side in sides] == [60, 60]
+    assert len(np.intersect1d(sides[0], right)) == blocks._EXCHANGED  # 50 of 60 are at most 1/1.1
+    assert blocks._mixed(left[:18], right[:18], values, 2, Fraction("1.1"), np.random.default_rng(0)) is None
