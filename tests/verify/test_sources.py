@@ -200,6 +200,16 @@ def test_what_is_no_release_folder_is_named(tmp_path, what):
         verify(path)
 
 
+def test_what_the_owner_keeps_is_no_release(made, tmp_path):
+    folder = made.write(tmp_path / "out")
+    kept = tmp_path / "out.private"
+    kept.mkdir(exist_ok=True)
+    (kept / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"owner of a release keeps(.|\n)*verify the release beside it"):
+        verify(kept)
+    assert verify(folder).ok
+
+
 NAN = float("nan")
 
 

@@ -88,7 +88,8 @@ class Screen:
         for check in verdict.checks:
             table.add_row(check.name, _MARK[check.ok], check.detail.replace("[", "\\["))
         self.out.print(table)
-        self.say(f"Reached: {_levels(verdict.levels)}")
+        if told := _levels(verdict.levels):
+            self.say(f"Reached: {told}")
         if verdict.ok and any(check.ok for check in verdict.checks):
             self.out.print("[bold green]Every promise that could be checked holds.[/]")
         elif verdict.ok:

@@ -75,6 +75,9 @@ def verify(
     if not folder.is_dir() or not os.path.lexists(folder / "manifest.json"):
         fact = f"{folder} is not a release folder: there is no manifest.json in it"
         raise InputError(fact, _WHAT_TO_GIVE)
+    if folder.name.endswith(".private") and (public := folder.with_name(folder.name.removesuffix(".private"))).is_dir():
+        fact = f"{folder} is what the owner of a release keeps"
+        raise InputError(fact, f"verify the release beside it: {public}")
     numbers = _row_numbers(rows)
     if isinstance(original, str | Path):
         original = read_original(folder, original, query=query, progress=progress)
