@@ -353,10 +353,11 @@ def test_classes_that_are_nearly_apart_are_blurred_and_not_given_up(n):
     assert 1 / 6 - 1e-9 <= believed.min() < believed.max() <= 5 / 6 + 1e-9
 
 
-def test_few_are_never_exchanged_alone():
-    values = np.repeat([0, 1], [60, 60])
-    left, right = np.arange(60), np.arange(60, 120)
-    sides = blocks._mixed(left, right, values, 2, Fraction("1.1"), np.random.default_rng(0))
+def test_few_are_never_exchanged_alone_and_halves_are_equal():
+    values, order = np.repeat([0, 1], [60, 60]), np.arange(120)
+    sides = blocks._mixed(order, values, 2, Fraction("1.1"), np.random.default_rng(0))
     assert [len(side) for side in sides] == [60, 60]
-    assert len(np.intersect1d(sides[0], right)) == blocks._EXCHANGED  # 50 of 60 are at most 1/1.1
-    assert blocks._mixed(left[:18], right[:18], values, 2, Fraction("1.1"), np.random.default_rng(0)) is None
+    assert sorted(np.concatenate(sides)) == list(order)
+    assert (sides[0] >= 60).sum() == blocks._EXCHANGED  # 50 of 60 are at most 1/1.1
+    assert list(sides[0]) != sorted(sides[0])
+    assert blocks._mixed(order[42:78], values, 2, Fraction("1.1"), np.random.default_rng(0)) is None  # 9 are not ten
