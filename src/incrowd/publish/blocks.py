@@ -16,8 +16,8 @@ that tells is measured, not proved. (1) The forest: a person's own value has no 
 (`_FOLDS` parts, dealt out by chance), but it has a part in placing those who are like them, and people of a block have
 been placed alike. Somebody who knows the blocks, which the owner keeps, can ask whose values would explain them. So
 leaves are large, the more so the smaller blocks are: with leaves of 20 rows and k = 2 or 5, that told which of two
-block mates has which value in 62 of 100 cases of pure noise; with 400 / k rows, in 51 to 52, and for k = 10 in 55 (50
-is nothing). They have 600 / k here, for which it was not measured again. (2) With l > 1, a cut that was not made may be
+block mates has which value in 62 of 100 cases of pure noise; with the 600 / k rows that they have here, in 49 to 53 for
+k = 2 and 5, and in 53 to 56 for k = 10 (50 is nothing; each ± 1 to 3). (2) With l > 1, a cut that was not made may be
 one that would have broken l (*minimality*). Both sides of a cut are as near to equal in size as blocks of k allow: that
 one of two equal sides would break l, and not which, is no reason to believe in a value of anybody; of unequal ones it
 is the smaller, more often. Over all worlds of some tiny tables (2) adds 0.00 to 0.03 to the mean belief, and up to a
