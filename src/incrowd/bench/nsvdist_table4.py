@@ -227,8 +227,8 @@ def _notes(options: Options) -> list[str]:
         "SVM is LibSVM with an RBF kernel, gamma = 1/columns and C = 1 on raw numbers; the paper prints C = 0, which "
         "no solver takes. C = 10, 100 and 1000, and standardized numbers, were tried on three folds of five tables: "
         "none comes closer to the paper's figures on all of them, and none reaches those for the original Ecoli and "
-        "Yeast (85.43 and 93.20), which are above those of its other classifiers. Numbers of both lie so close together "
-        "that with gamma = 1/columns little is learned; Adult takes minutes for each of 160 trainings."
+        "Yeast (85.43 and 93.20), which are above those of its other classifiers. Numbers of both lie so close "
+        "together that with gamma = 1/columns little is learned; Adult takes minutes for each of 160 trainings."
     )
     own = "Multi-dimensional Mondrian, InfoGain Mondrian and TreeAnonymizer are not in the paper."
     return [measured, trees, pais, cuts, svm, own]
