@@ -108,7 +108,10 @@ def ring_report(done: Sequence[Done], options: Options) -> Report:
         sections.append(Section(f"Accuracy, {title}", wide))
         claim = f"{title}: NSVDist teaches better than NHAA and Mondrian"
         verdicts.append(_wins(claim, wide, "k = l", smallest=False))
-    note = "Abalone with k = l. NHAA publishes exact sensitive values, NSVDist distributions."
+    note = (
+        "Abalone with k = l. NHAA publishes everybody's exact class, NSVDist distributions in which each class has at "
+        "most one of k people; where cells are still narrow (small k) that is the likely reason if NHAA teaches better."
+    )
     return Report(sections, judged(verdicts, options), [note], lambda: _draw_rings(losses, released, learners))
 
 
