@@ -69,8 +69,8 @@ def report(done: Sequence[Done], options: Options) -> Report:
     )
     small = (
         "At small k groups of people who are alike lose little, and keep everybody's own class, while a sample of "
-        "NSVDist draws it from k people; so SeqA, whose groups are small, and PAIS can be ahead there. Our SeqA is "
-        "better than the paper's on several tables of Table 4."
+        "NSVDist draws it from k people: that is the likely reason where SeqA is ahead. Our SeqA is better than the "
+        "paper's on several tables of Table 4. With k = 2 and l > 1 NSVDist must show two values half and half."
     )
     return Report(sections, judged(verdicts, options), [note, small], lambda: draw(means, names, learners[0]))
 
