@@ -30,6 +30,14 @@ _VARIANTS = {
     "numeric": "samples; trees with numbers sorted as numbers",
 }
 
+_NAMED = ("abalone", "adult", "ecoli", "yeast")
+_SEEN = {
+    "columns": (_NAMED, "names: a column for each value"),
+    "by_class": (_NAMED, "names: numbered in a table sorted by class"),
+    "everything": (("adult",), "with the final weight"),
+}
+"""Other ways in which support vectors may have seen the original rows: in which tables, and in words."""
+
 
 def cells(options: Options) -> list[Cell]:
     """Return the cells of Table 4, and those of the variants."""
@@ -38,7 +46,9 @@ def cells(options: Options) -> list[Cell]:
     made = nsvdist.accuracy_cells(names, [*PAPER_METHODS, *OUR_METHODS], learners, ks, options)
     ours = [c for c in made if c["method"] == "nsvdist" and c["l"] == 1 and c["classifier"] == learners[0]]
     made += [c | {"view": view} for c in ours for view in ("majority_labels", "soft")]
-    return made + [c | {"trees": "numeric"} for c in ours if c["dataset"] != "adult"]
+    made += [c | {"trees": "numeric"} for c in ours if c["dataset"] != "adult"]
+    svm = [c for c in made if c["method"] == "original" and c["classifier"] == "libsvm"]
+    return made + [c | {"seen": how} for how, (names, _) in _SEEN.items() for c in svm if c["dataset"] in names]
 
 
 def report(done: Sequence[Done], options: Options) -> Report:

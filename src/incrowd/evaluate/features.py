@@ -59,6 +59,12 @@ class Features:
         """Number of rows."""
         return len(self.X)
 
+    def without(self, name: str) -> Features:
+        """Return the rows without one of their columns."""
+        kept = np.repeat([block.name != name for block in self.blocks], [block.width for block in self.blocks])
+        blocks = tuple(block for block in self.blocks if block.name != name)
+        return Features(self.X[:, kept], blocks, None if self.frame is None else self.frame.drop(name))
+
     def is_number(self) -> npt.NDArray[np.bool_]:
         """Tell which columns of the matrix are numbers themselves, not whether one is missing."""
         firsts = np.cumsum([0, *(block.width for block in self.blocks)])
@@ -190,6 +196,32 @@ def beside(parts: Sequence[Features]) -> Features:
     """Put features of the same rows beside each other; only their matrices."""
     blocks = tuple(block for part in parts for block in part.blocks)
     return Features(np.hstack([part.X for part in parts]), blocks)
+
+
+def names_as_numbers(train: Features, test: Features) -> tuple[Floats, Floats]:
+    """Return both matrices with one column per name: its number in the order of all values, before them the missing.
+
+    What is not concrete keeps its columns.
+
+    >>> rows = [pl.DataFrame({"age": [20, 40], "town": ["x", "z"]}), pl.DataFrame({"age": [30], "town": ["y"]})]
+    >>> [X.tolist() for X in names_as_numbers(*(Encoding.of(rows[0]).encode(part) for part in rows))]
+    [[[20.0, 0.0], [40.0, 2.0]], [[30.0, 1.0]]]
+    """
+    if train.frame is None or test.frame is None:
+        return train.X, test.X
+    learn, ask, start = [], [], 0
+    for block in train.blocks:
+        part, start = slice(start, start + block.width), start + block.width
+        if block.is_number:
+            learn.append(train.X[:, part])
+            ask.append(test.X[:, part])
+            continue
+        texts = [convert(as_leaves(rows.frame[block.name]), "str") for rows in (train, test)]  # type: ignore[index]
+        values = pl.concat(texts).drop_nulls().unique().sort()
+        for text, found in zip(texts, (learn, ask), strict=True):
+            numbers = text.cast(pl.Enum(values)).to_physical().cast(pl.Float64()).fill_null(-1)
+            found.append(numbers.to_numpy().reshape(-1, 1))
+    return np.hstack([np.empty((train.n_rows, 0)), *learn]), np.hstack([np.empty((test.n_rows, 0)), *ask])
 
 
 def _column(series: pl.Series) -> Column:

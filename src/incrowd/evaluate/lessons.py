@@ -57,6 +57,10 @@ class Lesson:
     train: Examples
     test: Features
 
+    def without(self, name: str) -> Lesson:
+        """Return the lesson without one of its columns."""
+        return Lesson(replace(self.train, features=self.train.features.without(name)), self.test.without(name))
+
 
 def lessons(
     release: Release,

@@ -197,7 +197,7 @@ def unfit(release: Release | ProjectionRelease, learner: Classifier) -> str | No
     """Tell why a classifier cannot be trained on a release; ``None`` if it can."""
     if isinstance(release, Release) or (learner.estimator is not None and learner.calibrated):
         return None
-    why = "it is Weka's" if learner.estimator is None else "it gives no probabilities"
+    why = "it is Weka's" if learner.calibrated else "it gives no probabilities"
     return f"The classifier {learner.name!r} cannot be trained on projections: {why}"
 
 
