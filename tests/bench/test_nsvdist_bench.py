@@ -43,7 +43,7 @@ OPTIONS = Options(quick=True, classifiers=("tree",), datasets=("cmc",))
 
 def test_table4_end_to_end(small, tmp_path):
     found = run_experiment(experiment("nsvdist-table4"), OPTIONS, store=tmp_path)
-    figures = found.sections[-1].frame
+    figures = next(section.frame for section in found.sections if section.title == "All figures")
     assert not any("failed" in note for note in found.notes)
     assert set(figures["method"]) == {nsvdist.LABELS[name] for name in (*nsvdist.METHODS, "majority", "original")} - {
         "NHAA"
@@ -55,6 +55,77 @@ def test_table4_end_to_end(small, tmp_path):
     assert kept["learned from"].len() == 5
     assert kept["average"].max() <= 1
     found.draw()
+
+
+def test_a_report_goes_on_from_an_earlier_one(small, tmp_path):
+    table4, asked = experiment("nsvdist-table4"), ["bench", "nsvdist-table4", "--quick", "--datasets", "cmc"]
+    places = ["--store", str(tmp_path / "store"), "-o", str(tmp_path)]
+    for learner in ("tree", "naive_bayes"):
+        first = CliRunner().invoke(app, [*asked, "--classifiers", learner, *places])
+        assert first.exit_code == 0, first.output
+        (tmp_path / "nsvdist-table4.json").rename(tmp_path / f"{learner}.json")
+    both = Options(quick=True, classifiers=("tree", "naive_bayes"), datasets=("cmc",))
+    at_once = run_experiment(table4, both, store=tmp_path / "store")
+    parts = Options(**vars(both) | {"earlier": (str(tmp_path / "tree.json"), str(tmp_path / "naive_bayes.json"))})
+    joined = run_experiment(table4, parts, finished_only=True)
+    for one, other in zip(at_once.sections[:-2], joined.sections[:-2], strict=True):
+        assert (one.title, one.frame.rows()) == (other.title, other.frame.rows())
+    assert "From an earlier run, whose averages are in the JSON file: tree: cmc; naive_bayes: cmc." in joined.notes
+    assert not any("Incomplete" in note for note in joined.notes)
+
+
+def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_path):
+    table4, places = experiment("nsvdist-table4"), ["--store", str(tmp_path), "-o", str(tmp_path)]
+    asked = ["bench", "nsvdist-table4", "--quick", "--datasets", "cmc", "--classifiers", "tree"]
+    assert CliRunner().invoke(app, [*asked, *places]).exit_code == 0
+    report = tmp_path / "nsvdist-table4.json"
+    told = json.loads(report.read_text())
+    for row in next(section for section in told["sections"] if section["title"] == "Averages")["rows"]:
+        row["accuracy"] = 1.0
+    report.write_text(json.dumps(told))
+    options = Options(**vars(OPTIONS) | {"earlier": (str(report),)})
+    mine = run_experiment(table4, options, store=tmp_path, finished_only=True)
+    assert mine.sections[-1].frame["accuracy"].min() > 1
+    assert not any("earlier" in note for note in mine.notes)
+    theirs = run_experiment(table4, options, store=tmp_path)
+    assert theirs.sections[-1].frame["accuracy"].max() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"), [("{", "is no report"), ("[]", "is no report"), ('{"sections": []}', "has no averages")]
+)
+def test_a_file_that_is_no_earlier_report_is_refused(tmp_path, text, fact):
+    (tmp_path / "strange.json").write_text(text)
+    options = Options(**vars(OPTIONS) | {"earlier": (str(tmp_path / "strange.json"),)})
+    with pytest.raises(ic.InputError, match=fact):
+        run_experiment(experiment("nsvdist-table4"), options)
+
+
+def test_support_vectors_see_names_in_several_ways(monkeypatch):
+    rows = pl.DataFrame({"name": ["b", "a", "c", "d"], "x": [1.0, 2.0, 3.0, 4.0], "class": ["q", "p", "p", "q"]})
+    monkeypatch.setattr(datasets, "load", lambda _name: rows)
+    schema = ic.Schema(quasi={"name": None, "x": ic.Intervals()}, sensitive="class")
+    monkeypatch.setattr(nsvdist, "_schema", lambda _name: schema)
+    parts = [nsvdist.Rows.of(rows[part], schema) for part in ([0, 1], [2, 3])]
+    fold = nsvdist.Fold(0, *parts)
+    assert nsvdist.as_seen(fold, "any") is fold
+    by_class = nsvdist.as_seen(fold, "any", None, "by_class")
+    assert [part.features["name"].to_list() for part in (by_class.train, by_class.test)] == [[2, 0], [1, 3]]
+    wide = nsvdist.as_seen(fold, "any", None, "columns").test.features
+    assert wide.columns == ["name_a", "name_b", "name_c", "name_d", "x"]
+    assert wide.row(0) == (0, 0, 1, 0, 3.0)
+    assert nsvdist.as_seen(fold, "any", "x").train.features.columns == ["name"]
+    assert nsvdist.as_seen(fold, "any", "x", "everything").train.features.columns == ["name", "x"]
+
+
+def test_support_vectors_do_not_see_the_final_weight(small, monkeypatch):
+    cell = {"dataset": "cmc", "fold": 0, "seed": 1, "classifier": "libsvm"}
+    released = cell | {"method": "mondrian", "k": 4, "l": 1.0, "samples": 1}
+    assert nsvdist.run(released)["accuracy"] > 70
+    monkeypatch.setattr(nsvdist, "UNSEEN", {("cmc", "libsvm"): "wife_age"})  # from which the class follows
+    assert nsvdist.run(released)["accuracy"] < 70
+    original = nsvdist.run(cell | {"method": "original"})["accuracy"]
+    assert original < nsvdist.run(cell | {"method": "original", "seen": "everything"})["accuracy"]
 
 
 def test_cells_of_one_release_share_it(small):
@@ -69,7 +140,8 @@ def test_cells_of_one_release_share_it(small):
 @pytest.mark.slow
 def test_curves_and_ranks(small):
     curves = run_experiment(experiment("nsvdist-figs2-4"), OPTIONS)
-    assert [section.title for section in curves.sections] == ["CMC, tree, l = 1", "CMC, tree, l > 1"]
+    shown = [section.title for section in curves.sections if section.shown]
+    assert shown == ["CMC, tree, l = 1", "CMC, tree, l > 1"]
     assert curves.sections[0].frame["k"].to_list() == [4, 10, 15]
     curves.draw()
     ranks = run_experiment(experiment("nsvdist-tables5-8"), OPTIONS)

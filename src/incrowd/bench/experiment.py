@@ -11,8 +11,10 @@ the figures of its paper in ``published/``.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 Cell = dict[str, Any]
 Done = tuple[Cell, Cell]
 """A cell and its result; a failed one has ``"failed"`` in its result."""
+Part = tuple[str | None, str | None]
 Progress = Callable[[str, int, int], None]
+
+AVERAGES = "Averages"
+"""Title of the section of a report from which a later one can go on: a row per table, classifier and whatever else."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,15 @@ class Options:
         ``("weka",)``, ``("sklearn",)`` or names; empty for the paper's own.
     datasets
         Names of tables; empty for all that the experiment has.
+    earlier
+        Reports (NAME.json) of earlier runs: what they say of tables and classifiers of which nothing is computed now
+        stands in this one too.
     """
 
     quick: bool = False
     classifiers: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
     def among(self, known: Sequence[str]) -> list[str]:
         """Return the chosen tables in the experiment's order; one that it does not have is an error."""
@@ -178,20 +188,56 @@ def run_experiment(
     """
     chosen = options or Options()
     cells = wanted = experiment.cells(chosen)
+    told = {_part(row) for row in earlier_averages(chosen).to_dicts()}
     if finished_only:
         known = {} if store is None else finished(store)
         cells = [cell for cell in wanted if key_of(experiment.run, cell) in known]
-        if not cells:
+        if not cells and not told:
             fact = f"The store has no finished cell of {experiment.name}"
             raise InputError(fact, "run it with the same --store first")
+    told -= {_part(cell) for cell in cells} if finished_only else set()
+    cells = [cell for cell in cells if _part(cell) not in told]
     results = run_cells(experiment.run, cells, store, jobs, progress)
     done = list(zip(cells, results, strict=True))
     if cells and all("failed" in result for result in results):
         fact = f"No cell of {experiment.name} could be computed: {results[0]['failed']}"
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
     made = experiment.report(done, chosen)
-    notes = [*incomplete(wanted, cells), *made.notes, *failures(done)]
+    lacking = incomplete([cell for cell in wanted if _part(cell) not in told], cells)
+    notes = [*lacking, *carried(wanted, told), *made.notes, *failures(done)]
     return Report(made.sections, made.verdicts, notes, made.draw)
+
+
+def earlier_averages(options: Options) -> pl.DataFrame:
+    """Return the averages of earlier reports."""
+    frames = []
+    for path in options.earlier:
+        try:
+            sections = json.loads(Path(path).read_text(encoding="utf-8"))["sections"]
+        except (OSError, ValueError, KeyError, TypeError):
+            fact = f"{path} is no report of an experiment"
+            raise InputError(fact, "give a file NAME.json that incrowd bench wrote") from None
+        rows = [row for section in sections if section["title"] == AVERAGES for row in section["rows"]]
+        if not rows:
+            fact = f"The report {path} has no averages to go on from"
+            raise InputError(fact, "reports on accuracies of the NSVDist paper have them")
+        frames.append(pl.DataFrame(rows, infer_schema_length=None))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+
+def carried(wanted: Sequence[Cell], told: AbstractSet[Part]) -> list[str]:
+    """Return a sentence about what an earlier report said, if anything."""
+    tables: dict[str, list[str]] = {}
+    for dataset, learner in dict.fromkeys(_part(cell) for cell in wanted):
+        if (dataset, learner) in told:
+            tables.setdefault(str(learner), []).append(str(dataset))
+    said = "; ".join(f"{learner}: {', '.join(names)}" for learner, names in tables.items())
+    return [f"From an earlier run, whose averages are in the JSON file: {said}."] if said else []
+
+
+def _part(row: Mapping[str, Any]) -> Part:
+    """Return what of an experiment is computed in one run: a table by a classifier."""
+    return row.get("dataset"), row.get("classifier")
 
 
 def judged(verdicts: Sequence[Verdict], options: Options) -> list[Verdict]:
@@ -203,7 +249,7 @@ def incomplete(wanted: Sequence[Cell], computed: Sequence[Cell]) -> list[str]:
     """Return a sentence about what was not computed, table by table and classifier by classifier, if anything."""
     if len(computed) == len(wanted):
         return []
-    of, have = (Counter((cell.get("dataset"), cell.get("classifier")) for cell in part) for part in (wanted, computed))
+    of, have = (Counter(_part(cell) for cell in cells) for cells in (wanted, computed))
     lacking = [
         f"{' by '.join(str(name) for name in part if name is not None) or 'in all'} {have[part]} of {n}"
         for part, n in of.items()

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from incrowd import datasets
-from incrowd.bench.experiment import Cell, Options
+from incrowd.bench.experiment import Cell, Options, earlier_averages
 from incrowd.bench.registry import published
 from incrowd.datasets.schemas import NSVDIST, Order
 from incrowd.errors import ParameterError
@@ -235,6 +235,19 @@ def release_of(name: str, number: int, method: str, k: int, l: float, seed: int,
     schema = _schema(name, order=trees)
     release: Release = METHODS[method](k, l).publish(fold_of(name, number).train.source, schema, seed=seed)
     return release
+
+
+def averages(done: Sequence[tuple[Cell, Cell]], options: Options) -> pl.DataFrame:
+    """Return `means`, and behind them those of earlier reports about other tables and classifiers."""
+    now, earlier = means(done), earlier_averages(options)
+    if not earlier.height:
+        return now
+    known = earlier.select(
+        (pl.col(name) if name in earlier.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in _MEANS.items()
+    )
+    asked = pl.col("classifier").is_in(classifiers(options)) & pl.col("dataset").is_in(options.among(TABLES))
+    return pl.concat([now, known.filter(asked).join(now, on=["dataset", "classifier"], how="anti")])
 
 
 def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:

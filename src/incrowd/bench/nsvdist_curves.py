@@ -17,7 +17,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.bench import nsvdist
-from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, judged
+from incrowd.bench.experiment import AVERAGES, Cell, Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, PAPER_METHODS, TITLES
 from incrowd.datasets import DATASETS
 
@@ -52,9 +52,9 @@ def ks(options: Options, names: Sequence[str]) -> dict[str, list[int]]:
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show the curves, and judge what the text says of them."""
-    means = nsvdist.means(done)
+    means = nsvdist.averages(done, options)
     learners = [name for name in nsvdist.classifiers(options) if name in means["classifier"].to_list()]
-    names = means["dataset"].unique(maintain_order=True).to_list()
+    names = [name for name in nsvdist.TABLES if name in means["dataset"]]
     sections = [
         Section(f"{DATASETS[name].title}, {TITLES.get(learner, learner)}, l {'= 1' if level == 1 else '> 1'}", frame)
         for name in names
@@ -62,6 +62,7 @@ def report(done: Sequence[Done], options: Options) -> Report:
         for level in (1, 2)
         if (frame := curve(means, name, learner, level)).height
     ]
+    sections.append(Section(AVERAGES, means, shown=False))
     verdicts = [verdict for name in names for verdict in _verdicts(means, name, learners)]
     note = (
         "Accuracies in percent, averages over folds and samples. The paper shows curves and prints no figures; "

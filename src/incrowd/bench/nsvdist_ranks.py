@@ -19,7 +19,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.bench import nsvdist, nsvdist_curves
-from incrowd.bench.experiment import Done, Experiment, Options, Report, Section, Verdict, judged
+from incrowd.bench.experiment import AVERAGES, Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, PAPER_CLASSIFIERS, PAPER_METHODS, TITLES, K
 from incrowd.bench.registry import published
 from incrowd.datasets import DATASETS
@@ -44,7 +44,7 @@ Judged = tuple[Ranks, FriedmanTest, DunnTest]
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show average ranks and p-values, ours beside the paper's."""
-    means = nsvdist.means(done)
+    means = nsvdist.averages(done, options)
     over_k = _over_ks(means, nsvdist.classifiers(options))
     over_tables, verdicts_over_tables, drawn = by_tables(means, nsvdist.classifiers(options))
     text_k = (
@@ -52,7 +52,7 @@ def report(done: Sequence[Done], options: Options) -> Report:
         "against the best of the others, as the paper prints it; corrected: Bonferroni-Dunn."
     )
     sections = [Section("Over values of k (Tables 5 to 8)", over_k, text_k)] if over_k.height else []
-    sections += over_tables
+    sections += [*over_tables, Section(AVERAGES, means, shown=False)]
     note = (
         "The paper's p-values follow from its average ranks as one-sided and uncorrected ones; the corrected ones are "
         "at least eight times as large."

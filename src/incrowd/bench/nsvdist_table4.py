@@ -14,7 +14,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.bench import nsvdist
-from incrowd.bench.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, judged
+from incrowd.bench.experiment import AVERAGES, Cell, Done, Experiment, Options, Report, Section, Verdict, judged
 from incrowd.bench.nsvdist import LABELS, OUR_METHODS, PAPER_METHODS, TITLES
 from incrowd.bench.nsvdist_ranks import by_tables
 from incrowd.datasets import DATASETS
@@ -29,6 +29,8 @@ _VARIANTS = {
     "soft": "expectations and class probabilities, no sampling",
     "numeric": "samples; trees with numbers sorted as numbers",
 }
+
+_AS_PAPER = (pl.col("view") == "samples") & (pl.col("trees") == "alphabetical") & pl.col("seen").is_null()
 
 _NAMED = ("abalone", "adult", "ecoli", "yeast")
 _SEEN = {
@@ -53,16 +55,17 @@ def cells(options: Options) -> list[Cell]:
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Put ours beside the paper's."""
-    means = nsvdist.means(done)
-    plain = means.filter((pl.col("view") == "samples") & (pl.col("trees") == "alphabetical"))
+    means = nsvdist.averages(done, options)
+    plain = means.filter(_AS_PAPER)
     joined = side_by_side(plain)
     learners = nsvdist.classifiers(options)
     sections = [_section(joined, learner, level) for learner in learners for level in (1, 2)]
     sections = [section for section in sections if section.frame.height]
     sections.insert(0, _retention(means, learners[0]))
     ranked, rank_verdicts, _ = by_tables(plain, learners, K)
-    sections += ranked
+    sections += [*ranked, *_svm(means)]
     sections.append(Section("All figures", joined.drop("method").rename({"label": "method"}), shown=False))
+    sections.append(Section(AVERAGES, means, shown=False))
     verdicts = [verdict for learner in learners if learner in TITLES for verdict in _verdicts(joined, learner)]
     found = judged([*verdicts, *_exceptions(joined), *rank_verdicts], options)
     return Report(sections, found, _notes(options), lambda: draw(joined, learners[0]))
@@ -123,7 +126,7 @@ def _retention(means: pl.DataFrame, learner: str) -> Section:
     ours = means.filter((pl.col("classifier") == learner) & (pl.col("level").is_null() | (pl.col("level") == 1)))
     frame = ours.filter(pl.col("method").is_in(["nsvdist", "majority", "original"]))
     frame = frame.with_columns(variant.alias("variant")).rename({"accuracy": "ours"})
-    published = side_by_side(means.filter((pl.col("view") == "samples") & (pl.col("trees") == "alphabetical")))
+    published = side_by_side(means.filter(_AS_PAPER))
     rows = []
     for name, words in _VARIANTS.items():
         chosen = frame.filter((pl.col("variant") == name) | (pl.col("method") != "nsvdist"))
@@ -147,6 +150,26 @@ def _retention(means: pl.DataFrame, learner: str) -> Section:
         "1: nothing lost; 0: no better than the majority class."
     )
     return Section("How much is kept", pl.DataFrame(rows, infer_schema_length=None), text)
+
+
+def _svm(means: pl.DataFrame) -> list[Section]:
+    """Return what support vectors make of the original rows, depending on how they see them."""
+    part = means.filter((pl.col("classifier") == "libsvm") & (pl.col("method") == "original"))
+    if part["seen"].null_count() == part.height:
+        return []
+    paper = nsvdist.table4().filter((pl.col("classifier") == "libsvm") & (pl.col("method") == "original"))
+    rows = []
+    for name, figure in paper.select("dataset", "paper").rows():
+        found = dict(part.filter(pl.col("dataset") == name).select("seen", "accuracy").rows())
+        if found:
+            words = {text: found.get(how) for how, (_, text) in _SEEN.items()}
+            rows.append({"table": DATASETS[name].title, "the paper's": figure, "ours": found.get(None), **words})
+    text = (
+        "Accuracy in percent of support vectors that learn from the original rows. Ours: names are numbers in "
+        "alphabetical order, and Adult's final weight is not seen. Where a cell is empty, the table has no names or no "
+        "such column."
+    )
+    return [Section("How support vectors see the original rows", pl.DataFrame(rows, infer_schema_length=None), text)]
 
 
 def _titled(found: dict[str, float]) -> dict[str, float | None]:

@@ -286,6 +286,10 @@ def bench(
     finished_only: Annotated[
         bool, typer.Option("--finished", help="Report what the store has, and compute nothing.")
     ] = False,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(help="NAME.json of an earlier run: what it says of tables and classifiers is not computed again."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -306,6 +310,7 @@ def bench(
         output=output,
         store=store,
         finished_only=finished_only,
+        earlier=earlier or [],
         as_json=as_json,
     )
 

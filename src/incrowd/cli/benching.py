@@ -38,6 +38,7 @@ def run(
     output: Path,
     store: Path | None,
     finished_only: bool,
+    earlier: list[Path],
     as_json: bool,
 ) -> None:
     """Run an experiment, print ours beside the paper's, and write the report."""
@@ -45,7 +46,9 @@ def run(
     from incrowd.bench.report import screen_rows, to_dict, verdict_rows
 
     found = experiment(name)
-    options = Options(quick=quick, classifiers=_names(classifiers), datasets=_names(datasets))
+    options = Options(
+        quick=quick, classifiers=_names(classifiers), datasets=_names(datasets), earlier=tuple(map(str, earlier))
+    )
     with screen.progress() as progress:
         report = run_experiment(found, options, store=store, jobs=jobs, finished_only=finished_only, progress=progress)
     command = _command(name, options) + (" --finished" if finished_only else "")
@@ -73,4 +76,5 @@ def _command(name: str, options: Options) -> str:
     words = ["incrowd", "bench", name, *(["--quick"] if options.quick else [])]
     words += ["--classifiers", ",".join(options.classifiers)] if options.classifiers else []
     words += ["--datasets", ",".join(options.datasets)] if options.datasets else []
+    words += [word for path in options.earlier for word in ("--earlier", path)]
     return shlex.join(words)
