@@ -95,22 +95,18 @@ def solve(columns: Float32, signs: Floats, most: Floats, gamma: float, tolerance
     for t in range(n):
         rises[t], falls[t] = 0.0 if signs[t] > 0 else _BARRED, 0.0 if signs[t] < 0 else _BARRED
     place, owner, used = np.full(n, _NONE), np.full(len(kept), _NONE), np.zeros(len(kept) + 1, np.int64)
-    best = worst = 0.0
+    first, best, worst = 0, -np.inf, np.inf
+    for t in range(n):
+        if errors[t] + rises[t] > best:
+            first, best = t, errors[t] + rises[t]
     for turn in range(1, max(_MOST_TURNS, 100 * n)):
-        first = 0
-        for t in range(1, n):
-            if errors[t] + rises[t] > errors[first] + rises[first]:
-                first = t
-        best = errors[first] + rises[first]
         near = kept[_place_of(first, turn, columns, gamma, kept, place, owner, used)]
         second, gain, worst = _NONE, 0.0, -_BARRED
         for t in range(n):
             worst = min(worst, errors[t] - falls[t])
-            gap = best - errors[t] + falls[t]
-            if gap > 0:
-                gained = gap * gap / max(2 - 2 * near[t], _FLAT)
-                if gained > gain:
-                    second, gain = t, gained
+            gap, curvature = best - errors[t] + falls[t], max(2 - 2 * near[t], _FLAT)
+            if gap > 0 and gap * gap > gain * curvature:
+                second, gain = t, gap * gap / curvature
         if second == _NONE or best - worst < tolerance:
             break
         far = kept[_place_of(second, turn, columns, gamma, kept, place, owner, used)]
@@ -127,8 +123,11 @@ def solve(columns: Float32, signs: Floats, most: Floats, gamma: float, tolerance
         for t in (first, second):
             rises[t] = 0.0 if found[t] < max(0.0, signs[t] * most[t]) else _BARRED
             falls[t] = 0.0 if found[t] > min(0.0, signs[t] * most[t]) else _BARRED
+        first, best = 0, -np.inf
         for t in range(n):
             errors[t] -= step * (near[t] - far[t])
+            if errors[t] + rises[t] > best:
+                first, best = t, errors[t] + rises[t]
     free, n_free = 0.0, 0
     for t in range(n):
         if rises[t] == 0 and falls[t] == 0:
