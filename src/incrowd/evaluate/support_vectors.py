@@ -1,8 +1,8 @@
 """Support vector machines with an RBF kernel: LibSVM's classifier of several classes over a compiled solver.
 
 Each pair of classes is decided by itself, as in LibSVM; votes count first and margins among equal votes, as in
-scikit-learn's ``SVC(decision_function_shape="ovr", break_ties=True)``. Results are equal to its up to the tolerance of the solver, and
-come several times faster (`./dev bench svm`).
+scikit-learn's ``SVC(decision_function_shape="ovr", break_ties=True)``. Results are equal to its up to the tolerance of
+the solver, and come several times faster (`./dev bench svm`).
 
 >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
 >>> margins(X, np.array([0, 0, 1, 1]), np.array([[0.5], [4.5]]), gamma=1.0).argmax(axis=1).tolist()
