@@ -18,8 +18,8 @@ import numpy as np
 from incrowd.evaluate.features import Floats, Labels
 from incrowd.kernels.support_vectors import rbf, solve
 
-_KEPT_BYTES = 10**9  # for kernel values; room that is not needed is not taken
-_SLICE = 10**8  # kernel values of rows that are asked about, at once
+_KEPT = 250_000_000  # kernel values in memory while a pair is decided, a gigabyte; at most as many as there are
+_SLICE = 4_000_000  # of rows that are asked about, at once: larger pieces of memory take longer to get than to fill
 _TOLERANCE = 1e-3  # LibSVM's
 
 
@@ -43,13 +43,16 @@ def margins(
     most = C * (np.ones(len(X)) if weights is None else weights)
     pairs = list(combinations(range(int(labels.max()) + 1), 2))
     coefficients, biases = np.zeros((len(X), len(pairs))), np.zeros(len(pairs))
+    largest = int(np.sort(np.bincount(labels))[-2:].sum())
+    room = np.empty(max(2 * largest, min(largest**2, _KEPT)), np.float32)
     for number, (one, other) in enumerate(pairs):
         rows = np.flatnonzero(((labels == one) | (labels == other)) & (most > 0))
         signs = np.where(labels[rows] == one, 1.0, -1.0)
         if abs(signs.sum()) == len(rows):  # weights have left one of them, or none
             biases[number] = np.sign(signs.sum())
             continue
-        kept = np.empty((min(len(rows), max(2, _KEPT_BYTES // (4 * len(rows)))), len(rows)), np.float32)
+        n_kept = min(len(rows), len(room) // len(rows))
+        kept = room[: n_kept * len(rows)].reshape(n_kept, -1)
         found = solve(np.ascontiguousarray(columns[:, rows]), signs, most[rows], gamma, _TOLERANCE, kept)
         coefficients[rows, number], biases[number] = found[:-1], found[-1]
     support = np.flatnonzero(coefficients.any(axis=1))
