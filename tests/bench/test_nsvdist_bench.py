@@ -92,13 +92,60 @@ def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "fact"), [("{", "is no report"), ("[]", "is no report"), ('{"sections": []}', "has no averages")]
+    ("text", "fact"),
+    [("{", "is no report"), ("[]", "is no report"), ('{"sections": []}', "says nothing of what nsvdist")],
 )
 def test_a_file_that_is_no_earlier_report_is_refused(tmp_path, text, fact):
     (tmp_path / "strange.json").write_text(text)
     options = Options(**vars(OPTIONS) | {"earlier": (str(tmp_path / "strange.json"),)})
     with pytest.raises(ic.InputError, match=fact):
         run_experiment(experiment("nsvdist-table4"), options)
+
+
+def test_an_earlier_report_has_to_fit(small, tmp_path):
+    asked = ["bench", "nsvdist-table4", "--quick", "--datasets", "CMC", "--classifiers", "tree", "-o", str(tmp_path)]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    report = str(tmp_path / "nsvdist-table4.json")
+    for name, options, fact in (
+        ("nsvdist-table4", Options(**vars(OPTIONS) | {"quick": False, "earlier": (report,)}), "says nothing of what"),
+        ("nsvdist-table4", Options(**vars(OPTIONS) | {"earlier": (report, report)}), "in another earlier report too"),
+        ("nsvdist-fig1", Options(datasets=("cmc",), earlier=(report,)), "cannot go on from an earlier one"),
+    ):
+        with pytest.raises(ic.IncrowdError, match=fact):
+            run_experiment(experiment(name), options, finished_only=True)
+
+
+def test_experiments_refuse_what_they_do_not_have():
+    with pytest.raises(ic.ParameterError, match="no table 'cmc'"):
+        run_experiment(experiment("nsvdist-fig6"), Options(datasets=("cmc",)))
+    with pytest.raises(ic.InputError, match="nothing to compute"):
+        run_experiment(experiment("nsvdist-fig1"), Options(quick=True, datasets=("adult",)))
+
+
+def test_a_tie_is_no_lead_and_some_cases_decide_nothing():
+    def joined(learners, pais):
+        figures = {"nsvdist": 50.0, "pais": pais, "seqa": 40.0, "mondrian_single": 40.0}
+        rows = [
+            {"dataset": name, "classifier": learner, "level": level, "method": method, "label": method, "ours": ours}
+            for name in nsvdist.TABLES
+            for learner in learners
+            for level in (1, 2)
+            for method, ours in figures.items()
+        ]
+        return nsvdist_table4._exceptions(pl.DataFrame(rows))[0]
+
+    assert joined(nsvdist.TITLES, 49.0).holds
+    tied = joined(nsvdist.TITLES, 50.0)
+    assert (tied.found, tied.holds) == ("0 of 64; equal were: pais 64", False)
+    assert joined(["j48"], 49.0).holds is None
+
+
+def test_what_cannot_be_retained_is_not_told():
+    rows = [
+        {"dataset": "cmc", "classifier": "tree", "method": method, "ours": ours}
+        for method, ours in (("majority", 40.0), ("original", 40.0), ("nsvdist", 45.0))
+    ]
+    assert nsvdist_table4.retention(pl.DataFrame(rows))["retention"].to_list() == [None, None, None]
 
 
 def test_support_vectors_see_names_in_several_ways(monkeypatch):
@@ -114,6 +161,8 @@ def test_support_vectors_see_names_in_several_ways(monkeypatch):
     wide = nsvdist.as_seen(fold, "any", None, "columns").test.features
     assert wide.columns == ["name_a", "name_b", "name_c", "name_d", "x"]
     assert wide.row(0) == (0, 0, 1, 0, 3.0)
+    alphabetical = nsvdist.as_seen(fold, "any", None, "alphabetical")
+    assert [part.features["name"].to_list() for part in (alphabetical.train, alphabetical.test)] == [[1, 0], [2, 3]]
     assert nsvdist.as_seen(fold, "any", "x").train.features.columns == ["name"]
     assert nsvdist.as_seen(fold, "any", "x", "everything").train.features.columns == ["name", "x"]
 

@@ -111,6 +111,8 @@ def test_names_of_classifiers():
         chosen(["trees"])
     with pytest.raises(ParameterError, match="No classifier"):
         chosen([])
+    with pytest.raises(ParameterError, match="classifiers is a GaussianNB"):
+        chosen(GaussianNB())
 
 
 @pytest.mark.parametrize("name", ["naive_bayes", "logistic"])
@@ -130,3 +132,10 @@ def test_a_number_that_is_constant_up_to_rounding_says_nothing(name, noise):
     assert predicted(0, 1) == pytest.approx(predicted(1))
     shares = np.bincount(labels, weights) / weights.sum()
     assert predicted(0) == pytest.approx(np.tile(shares, (200, 1)), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["boosting"])
+def test_a_class_of_one_row_is_no_obstacle_in_a_large_table(name):
+    train = pl.DataFrame({"x": np.arange(11_000) % 7, "c": ["rare", *(["a", "b"] * 5_500)][:11_000]})
+    found = probabilities(name, train, train.head(5).drop("c"), "c")
+    np.testing.assert_allclose(found.sum(axis=1), 1)

@@ -8,7 +8,7 @@ import time
 import polars as pl
 import pytest
 
-from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.errors import InfeasibleError, InputError, ParameterError
 from incrowd.evaluate.runner import fingerprint, finished, run_cells
 
 CELLS = [{"n": n} for n in range(4)]
@@ -167,3 +167,12 @@ def test_a_fingerprint_changes_with_values_names_types_and_order():
     prints = {fingerprint(f) for f in [frame, *others]}
     assert len(prints) == 6
     assert fingerprint(frame.clone()) == fingerprint(frame)
+
+
+def test_a_file_that_is_no_store_is_left_alone(tmp_path):
+    data = tmp_path / "people.csv"
+    data.write_text("name,age\nAda,34\n")
+    with pytest.raises(InputError, match="it is no store"):
+        run_cells(square, CELLS, store=data)
+    assert data.read_text() == "name,age\nAda,34\n"
+    assert calls == []

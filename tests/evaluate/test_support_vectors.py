@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from incrowd.evaluate.classifiers import probabilities
 from incrowd.evaluate.features import Encoding, names_as_numbers
 from incrowd.evaluate.support_vectors import margins
 from incrowd.kernels.support_vectors import rbf, solve
@@ -101,3 +102,12 @@ def test_names_that_are_missing_or_new_have_numbers():
     learn, ask = names_as_numbers(encoding.encode(train), encoding.encode(test))
     assert learn.tolist() == [[0, 1, 0], [-1, 2, 1], [2, 3, 0]]
     assert ask.tolist() == [[1, 2, 0], [-1, 2, 0]]
+
+
+def test_many_classes_and_numbers_far_from_0():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(60), 4)
+    frame = pl.DataFrame({"x": 1e9 + 3.0 * labels + rng.random(240) / 10, "c": [f"{c:02}" for c in labels]})
+    found = probabilities("libsvm", frame, frame.drop("c"), "c")
+    assert (found.argmax(axis=1) == labels).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incrowd.errors import InputError, ParameterError
+from incrowd.evaluate.classifiers import chosen as can_run
 from incrowd.evaluate.runner import finished, key_of, run_cells
 
 if TYPE_CHECKING:
@@ -52,20 +53,24 @@ class Options:
     earlier
         Reports (NAME.json) of earlier runs: what they say of tables and classifiers of which nothing is computed now
         stands in this one too.
+    said
+        What they say: read by `run_experiment`, for reports.
     """
 
     quick: bool = False
     classifiers: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
+    said: tuple[Cell, ...] = ()
 
     def among(self, known: Sequence[str]) -> list[str]:
         """Return the chosen tables in the experiment's order; one that it does not have is an error."""
-        strange = [name for name in self.datasets if name not in known]
+        asked = [name.lower().replace(" ", "_").replace("-", "_") for name in self.datasets]
+        strange = [name for name in asked if name not in known]
         if strange:
             fact = f"This experiment has no table {', '.join(map(repr, strange))}"
             raise ParameterError(fact, f"its tables are {', '.join(known)}")
-        return [name for name in known if not self.datasets or name in self.datasets]
+        return [name for name in known if not asked or name in asked]
 
 
 @dataclass(frozen=True)
@@ -149,6 +154,9 @@ class Experiment:
         Computes one cell: a module's own function of a dict that returns one.
     report
         From all cells with their results; also told the options.
+    average
+        What says of which average a cell is a part, if its report can go on from an earlier one: the keys of a row of
+        the section `AVERAGES`, beside which ``folds`` counts the cells.
     """
 
     name: str
@@ -158,6 +166,7 @@ class Experiment:
     cells: Callable[[Options], list[Cell]]
     run: Callable[[Cell], Mapping[str, Any]]
     report: Callable[[Sequence[Done], Options], Report]
+    average: Callable[[Cell], Cell] | None = None
 
 
 def run_experiment(
@@ -188,41 +197,68 @@ def run_experiment(
     """
     chosen = options or Options()
     cells = wanted = experiment.cells(chosen)
-    told = {_part(row) for row in earlier_averages(chosen).to_dicts()}
+    if not wanted:
+        fact = f"{experiment.name} has nothing to compute with these options"
+        raise InputError(fact, "choose other --datasets or --classifiers, or leave out --quick")
+    said = earlier_averages(experiment, chosen)
+    told = {_part(row) for row in said}
+    known = {} if store is None else finished(store)
     if finished_only:
-        known = {} if store is None else finished(store)
         cells = [cell for cell in wanted if key_of(experiment.run, cell) in known]
+        told -= {_part(cell) for cell in cells}
         if not cells and not told:
             fact = f"The store has no finished cell of {experiment.name}"
             raise InputError(fact, "run it with the same --store first")
-    told -= {_part(cell) for cell in cells} if finished_only else set()
     cells = [cell for cell in cells if _part(cell) not in told]
+    todo = [cell for cell in cells if key_of(experiment.run, cell) not in known]
+    if learners := {str(cell["classifier"]) for cell in todo if cell.get("classifier")}:
+        can_run(learners)
     results = run_cells(experiment.run, cells, store, jobs, progress)
     done = list(zip(cells, results, strict=True))
     if cells and all("failed" in result for result in results):
         fact = f"No cell of {experiment.name} could be computed: {results[0]['failed']}"
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
-    made = experiment.report(done, chosen)
+    made = experiment.report(done, replace(chosen, said=tuple(row for row in said if _part(row) in told)))
     lacking = incomplete([cell for cell in wanted if _part(cell) not in told], cells)
     notes = [*lacking, *carried(wanted, told), *made.notes, *failures(done)]
     return Report(made.sections, made.verdicts, notes, made.draw)
 
 
-def earlier_averages(options: Options) -> pl.DataFrame:
-    """Return the averages of earlier reports."""
-    frames = []
+def earlier_averages(experiment: Experiment, options: Options) -> list[Cell]:
+    """Return what earlier reports say of averages that are wanted and were taken over as many cells as are wanted."""
+    if not options.earlier:
+        return []
+    if experiment.average is None:
+        fact = f"A report of {experiment.name} cannot go on from an earlier one"
+        raise ParameterError(fact, "leave out --earlier, or use --store, which every experiment has")
+    average = experiment.average
+    sizes = Counter(tuple(average(cell).items()) for cell in experiment.cells(options))
+    found: dict[tuple[Any, ...], Cell] = {}
     for path in options.earlier:
-        try:
-            sections = json.loads(Path(path).read_text(encoding="utf-8"))["sections"]
-        except (OSError, ValueError, KeyError, TypeError):
-            fact = f"{path} is no report of an experiment"
-            raise InputError(fact, "give a file NAME.json that incrowd bench wrote") from None
-        rows = [row for section in sections if section["title"] == AVERAGES for row in section["rows"]]
-        if not rows:
-            fact = f"The report {path} has no averages to go on from"
-            raise InputError(fact, "reports on accuracies of the NSVDist paper have them")
-        frames.append(pl.DataFrame(rows, infer_schema_length=None))
-    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+        said = {key: row for row in _averages_in(path) if sizes.get(key := _key(row, sizes), 0) == row["folds"]}
+        if not said:
+            fact = f"The report {path} says nothing of what {experiment.name} computes with these options"
+            raise InputError(fact, "both have to be quick or neither, with a table and a classifier in common")
+        twice = {_part(row) for row in found.values()} & {_part(row) for row in said.values()}
+        if twice:
+            fact = f"{len(twice)} tables and classifiers of {path} are in another earlier report too"
+            raise InputError(fact, "give reports about different ones")
+        found |= said
+    return list(found.values())
+
+
+def _averages_in(path: str) -> list[Cell]:
+    try:
+        sections = json.loads(Path(path).read_text(encoding="utf-8"))["sections"]
+        rows: list[Cell] = [row for section in sections if section["title"] == AVERAGES for row in section["rows"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        fact = f"{path} is no report of an experiment"
+        raise InputError(fact, "give a file NAME.json that incrowd bench wrote") from None
+    return rows
+
+
+def _key(row: Cell, sizes: Mapping[tuple[Any, ...], int]) -> tuple[Any, ...]:
+    return tuple((name, row.get(name)) for name, _ in next(iter(sizes)))
 
 
 def carried(wanted: Sequence[Cell], told: AbstractSet[Part]) -> list[str]:

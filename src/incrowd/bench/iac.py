@@ -11,7 +11,7 @@ values are equivalent to missing values which most classification methods can ha
 ``stars = "value"`` it is a value like others. For logistic regression and support vectors both are the same. (2) All
 other published values are names: ranges of ages, too. (3) The paper's taxonomies are not printed. Those in the style of
 top-down specialization have the heights of its Table 5 (see `incrowd.bench.adult`), and age gets a binary tree. (4) Of
-Weka's four classifiers, logistic regression and support vectors are scikit-learn's.
+Weka's four classifiers, logistic regression is scikit-learn's, and support vectors are those of `incrowd.evaluate`.
 """
 
 from __future__ import annotations

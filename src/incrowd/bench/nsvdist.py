@@ -21,12 +21,12 @@ import numpy as np
 import polars as pl
 
 from incrowd import datasets
-from incrowd.bench.experiment import Cell, Options, earlier_averages
+from incrowd.bench.experiment import Cell, Options
 from incrowd.bench.registry import published
 from incrowd.datasets.schemas import NSVDIST, Order
 from incrowd.errors import ParameterError
 from incrowd.evaluate.classifiers import classifier
-from incrowd.evaluate.features import Block, Examples, Features
+from incrowd.evaluate.features import Block, Examples, Features, names_as_numbers
 from incrowd.evaluate.lessons import Lesson, Training, lessons, number_of
 from incrowd.evaluate.protocol import Fold, Rows, folds, judge_baselines
 from incrowd.publish import NHAA, PAIS, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
@@ -72,7 +72,9 @@ TITLES = {"j48": "W-J48", "nb": "Naive Bayes", "jrip": "W-JRip", "libsvm": "SVM"
 WEKA = ("j48", "nb", "jrip", "smo")
 SKLEARN = ("tree", "naive_bayes", "logistic", "svc", "boosting")
 
-UNSEEN = {("adult", "libsvm"): "fnlwgt"}
+NUMBERED = "libsvm"
+"""The classifier for which names are numbers, in alphabetical order: see the notes of Table 4."""
+UNSEEN = {("adult", NUMBERED): "fnlwgt"}
 """A column that a classifier does not see: beside the final weight, in units of people, a kernel sees nothing else."""
 
 K = 50  # of Table 4
@@ -143,7 +145,8 @@ def run(cell: Cell) -> dict[str, Any]:
     method, learner = cell["method"], classifier(cell["classifier"])
     unseen = UNSEEN.get((cell["dataset"], learner.name))
     if method in ("majority", "original"):
-        seen = as_seen(fold, cell["dataset"], unseen, cell.get("seen"))
+        how = cell.get("seen", "alphabetical" if learner.name == NUMBERED else None)
+        seen = as_seen(fold, cell["dataset"], unseen, how)
         records = judge_baselines(seen, [learner] if method == "original" else [])
         return {"accuracy": 100 * records[-1]["accuracy"]}
     trees: Order = cell.get("trees", "alphabetical")
@@ -158,7 +161,8 @@ def run(cell: Cell) -> dict[str, Any]:
             release, asked.source, fold.classes, training=training, samples=cell["samples"], seed=cell["seed"]
         )
     # Only accuracies: the other scores of `judge_release` take longer than training does where classes are many.
-    taught = (lesson.without(unseen) for lesson in taught) if unseen else taught
+    if learner.name == NUMBERED:
+        taught = (_numbered(lesson.without(unseen) if unseen else lesson) for lesson in taught)
     found = [learner.predict(lesson.train, lesson.test, 0).argmax(axis=1) for lesson in taught]
     accuracies = [100 * float((predicted == truth).mean()) for predicted in found]
     return {"accuracy": float(np.mean(accuracies)), "accuracies": accuracies, "lm": release.loss("lm")}
@@ -174,8 +178,9 @@ def as_seen(fold: Fold, name: str, unseen: str | None = None, how: str | None = 
     unseen
         A column that it does not see.
     how
-        ``"everything"``: that column too. ``"columns"``: names have a column for each value. ``"by_class"``: names are
-        numbers, in the order in which they occur in the whole table sorted by class.
+        ``"alphabetical"``: names are numbers in this order. ``"everything"``: the same, and that column too.
+        ``"columns"``: names have a column for each value. ``"by_class"``: they are numbers in the order in which they
+        occur in the whole table sorted by class.
     """
     if unseen is None and how is None:
         return fold
@@ -185,9 +190,11 @@ def as_seen(fold: Fold, name: str, unseen: str | None = None, how: str | None = 
     names = [column for column, kind in both.schema.items() if kind == pl.String()]
     if how == "columns":
         both = both.to_dummies(names)
-    elif how == "by_class":
-        whole = datasets.load(name).sort(_schema(name).target, maintain_order=True)
-        numbered = [pl.concat([whole[column], both[column]]).unique(maintain_order=True) for column in names]
+    else:
+        numbered = [both[column].unique().sort() for column in names]
+        if how == "by_class":
+            whole = datasets.load(name).sort(_schema(name).target, maintain_order=True)
+            numbered = [pl.concat([whole[column], both[column]]).unique(maintain_order=True) for column in names]
         both = both.with_columns(
             pl.col(values.name).replace_strict(values, range(len(values)), return_dtype=pl.Int64())
             for values in numbered
@@ -195,6 +202,16 @@ def as_seen(fold: Fold, name: str, unseen: str | None = None, how: str | None = 
     parts = both.head(fold.train.n_rows), both.tail(fold.test.n_rows)
     train, test = (replace(rows, features=part) for rows, part in zip((fold.train, fold.test), parts, strict=True))
     return replace(fold, train=train, test=test)
+
+
+def _numbered(lesson: Lesson) -> Lesson:
+    """Return a lesson in which names are numbers, if its rows are concrete."""
+    if lesson.train.features.frame is None:
+        return lesson
+    numbers = names_as_numbers(lesson.train.features, lesson.test)
+    blocks = tuple(Block(f"x{m}", 1, is_number=True) for m in range(numbers[0].shape[1]))
+    learn, ask = (Features(X, blocks) for X in numbers)
+    return Lesson(replace(lesson.train, features=learn), ask)
 
 
 def _rows_only(release: Release, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[Lesson]:
@@ -237,38 +254,41 @@ def release_of(name: str, number: int, method: str, k: int, l: float, seed: int,
     return release
 
 
-def averages(done: Sequence[tuple[Cell, Cell]], options: Options) -> pl.DataFrame:
+def average_of(cell: Cell) -> Cell:
+    """Return of which average over folds a cell is a part."""
+    level = None if cell.get("l") is None else 1 if cell["l"] == 1 else 2
+    return {
+        "dataset": cell["dataset"], "classifier": cell["classifier"], "method": cell["method"], "level": level,
+        "k": cell.get("k"), "samples": cell.get("samples"), "view": cell.get("view", "samples"),
+        "trees": cell.get("trees", "alphabetical"), "on": cell.get("on", "test"), "seen": cell.get("seen"),
+    }  # fmt: skip
+
+
+def averages(done: Sequence[tuple[Cell, Cell]], earlier: Sequence[Cell]) -> pl.DataFrame:
     """Return `means`, and behind them those of earlier reports about other tables and classifiers."""
-    now, earlier = means(done), earlier_averages(options)
-    if not earlier.height:
-        return now
-    known = earlier.select(
-        (pl.col(name) if name in earlier.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in _MEANS.items()
-    )
-    asked = pl.col("classifier").is_in(classifiers(options)) & pl.col("dataset").is_in(options.among(TABLES))
-    return pl.concat([now, known.filter(asked).join(now, on=["dataset", "classifier"], how="anti")])
+    now = means(done)
+    said = pl.DataFrame([{name: row.get(name) for name in _MEANS} for row in earlier], schema=_MEANS)
+    return pl.concat([now, said.join(now, on=["dataset", "classifier"], how="anti")])
 
 
 def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:
-    """Average over folds: one row per table, classifier, method, level of l, k, view, trees and what is seen.
+    """Average over folds: one row per `average_of` a cell.
 
     ``sd`` is the standard deviation of the folds' accuracies (of the samples' where there is one fold).
     """
-    rows = []
-    for cell, result in done:
-        if "failed" in result:
-            continue
-        level = None if cell.get("l") is None else 1 if cell["l"] == 1 else 2
-        rows.append({
-            "dataset": cell["dataset"], "classifier": cell["classifier"], "method": cell["method"], "level": level,
-            "k": cell.get("k"), "view": cell.get("view", "samples"), "trees": cell.get("trees", "alphabetical"),
-            "on": cell.get("on", "test"), "seen": cell.get("seen"), "accuracy": result["accuracy"],
-            "lm": result.get("lm"), "within": float(np.std(result.get("accuracies", [0.0]))),
-        })  # fmt: skip
+    rows = [
+        {
+            **average_of(cell),
+            "accuracy": result["accuracy"],
+            "lm": result.get("lm"),
+            "within": float(np.std(result.get("accuracies", [0.0]))),
+        }
+        for cell, result in done
+        if "failed" not in result
+    ]
     if not rows:
         return pl.DataFrame(schema=_MEANS)
-    keys = [name for name in _MEANS if name not in ("accuracy", "sd", "lm", "folds")]
+    keys = list(average_of(done[0][0]))
     grouped = pl.DataFrame(rows, infer_schema_length=None).group_by(keys, maintain_order=True)
     return grouped.agg(
         pl.col("accuracy").mean(),
@@ -280,7 +300,7 @@ def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:
 
 _MEANS: dict[str, pl.DataType] = {
     "dataset": pl.String(), "classifier": pl.String(), "method": pl.String(), "level": pl.Int64(), "k": pl.Int64(),
-    "view": pl.String(), "trees": pl.String(), "on": pl.String(), "seen": pl.String(),
+    "samples": pl.Int64(), "view": pl.String(), "trees": pl.String(), "on": pl.String(), "seen": pl.String(),
     "accuracy": pl.Float64(), "sd": pl.Float64(), "lm": pl.Float64(), "folds": pl.Int64(),
 }  # fmt: skip
 

@@ -52,7 +52,7 @@ def ks(options: Options, names: Sequence[str]) -> dict[str, list[int]]:
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show the curves, and judge what the text says of them."""
-    means = nsvdist.averages(done, options)
+    means = nsvdist.averages(done, options.said)
     learners = [name for name in nsvdist.classifiers(options) if name in means["classifier"].to_list()]
     names = [name for name in nsvdist.TABLES if name in means["dataset"]]
     sections = [
@@ -149,10 +149,10 @@ def draw(means: pl.DataFrame, names: Sequence[str], learner: str) -> plots.Figur
 EXPERIMENTS = (
     Experiment(
         "nsvdist-figs2-4", nsvdist.PAPER, "Figures 2 to 4", "accuracy against k: Adult, Mammographic, CMC",
-        partial(cells, tables=MAIN), nsvdist.run, report,
+        partial(cells, tables=MAIN), nsvdist.run, report, nsvdist.average_of,
     ),
     Experiment(
         "nsvdist-figs-b7-b11", nsvdist.PAPER, "Figures B.7 to B.11", "accuracy against k: the other five tables",
-        partial(cells, tables=APPENDIX), nsvdist.run, report,
+        partial(cells, tables=APPENDIX), nsvdist.run, report, nsvdist.average_of,
     ),
 )  # fmt: skip

@@ -79,6 +79,7 @@ def _draw_losses(panels: Sequence[tuple[str, pl.DataFrame]]) -> plots.Figure:
 
 def ring_cells(options: Options) -> list[Cell]:
     """Return the cells of figure 5."""
+    options.among(["abalone"])
     samples = nsvdist.QUICK_SAMPLES if options.quick else nsvdist.SAMPLES
     learners = nsvdist.classifiers(options)
     made = []
@@ -139,6 +140,7 @@ def _draw_rings(losses: pl.DataFrame, released: pl.DataFrame, learners: Sequence
 
 def attack_cells(options: Options) -> list[Cell]:
     """Return the cells of figure 6: the same releases, asked about members and about others."""
+    options.among(["mammographic"])
     samples = nsvdist.QUICK_SAMPLES if options.quick else nsvdist.SAMPLES
     learners = nsvdist.classifiers(options) if options.classifiers else ["nb"]
     ks = chosen_ks(options, ["mammographic"])["mammographic"]

@@ -22,6 +22,7 @@ from incrowd.datasets import DATASETS
 K = nsvdist.K
 CLOSE = 1.5  # points within which we count as reaching the paper's figure
 MOST = 7  # of the eight tables
+_BEST = 60  # of the 64 cases
 
 _VARIANTS = {
     "paper": "samples, as in the paper",
@@ -55,7 +56,7 @@ def cells(options: Options) -> list[Cell]:
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Put ours beside the paper's."""
-    means = nsvdist.averages(done, options)
+    means = nsvdist.averages(done, options.said)
     plain = means.filter(_AS_PAPER)
     joined = side_by_side(plain)
     learners = nsvdist.classifiers(options)
@@ -82,14 +83,15 @@ def side_by_side(plain: pl.DataFrame) -> pl.DataFrame:
 
 
 def retention(joined: pl.DataFrame, figure: str = "ours") -> pl.DataFrame:
-    """Return (accuracy - majority) / (original - majority) of every method, for a column of figures."""
+    """Return (accuracy - majority) / (original - majority) of every method; null where the original gains nothing."""
     keys = ["dataset", "classifier"]
     ends = [
         joined.filter(pl.col("method") == end).select(*keys, pl.col(figure).alias(end))
         for end in ("majority", "original")
     ]
     ranged = joined.join(ends[0], on=keys).join(ends[1], on=keys)
-    kept = (pl.col(figure) - pl.col("majority")) / (pl.col("original") - pl.col("majority"))
+    gained = pl.col("original") - pl.col("majority")
+    kept = pl.when(gained > 0).then((pl.col(figure) - pl.col("majority")) / gained)
     return ranged.with_columns(kept.alias("retention")).drop("majority", "original")
 
 
@@ -123,7 +125,8 @@ def _retention(means: pl.DataFrame, learner: str) -> Section:
         .then(pl.col("view"))
         .otherwise(pl.lit("paper"))
     )
-    ours = means.filter((pl.col("classifier") == learner) & (pl.col("level").is_null() | (pl.col("level") == 1)))
+    here = (pl.col("classifier") == learner) & pl.col("seen").is_null()
+    ours = means.filter(here & (pl.col("level").is_null() | (pl.col("level") == 1)))
     frame = ours.filter(pl.col("method").is_in(["nsvdist", "majority", "original"]))
     frame = frame.with_columns(variant.alias("variant")).rename({"accuracy": "ours"})
     published = side_by_side(means.filter(_AS_PAPER))
@@ -216,16 +219,22 @@ def _exceptions(joined: pl.DataFrame) -> list[Verdict]:
     part = joined.filter(pl.col("method").is_in(PAPER_METHODS) & pl.col("classifier").is_in(list(TITLES)))
     keys = ["dataset", "classifier", "level"]
     ours = part.filter(pl.col("method") == "nsvdist").select(*keys, pl.col("ours").alias("nsvdist"))
-    others = part.filter(pl.col("method") != "nsvdist").join(ours, on=keys).filter(pl.col("ours") > pl.col("nsvdist"))
-    n, beaten = ours.height, others.select(keys).unique().height
+    others = part.filter(pl.col("method") != "nsvdist").join(ours, on=keys)
+    better, equal = (
+        others.filter(found) for found in (pl.col("ours") > pl.col("nsvdist"), pl.col("ours") == pl.col("nsvdist"))
+    )
+    n, not_best = ours.height, pl.concat([better, equal]).select(keys).unique().height
     if not n:
         return []
-    by = others.group_by("label").len().sort("len", descending=True).rows()
-    told = ", ".join(f"{label} {count}" for label, count in by)
-    found = f"{n - beaten} of {n}" + (f"; better were: {told}" if told else "")
-    return [
-        Verdict("NSVDist is the best of the paper's four methods in 60 of 64 cases", found, (n - beaten) / n >= 60 / 64)
+    told = [
+        f"{words}: {', '.join(f'{label} {count}' for label, count in by)}"
+        for words, found in (("better were", better), ("equal were", equal))
+        if (by := found.group_by("label").len().sort("len", "label", descending=[True, False]).rows())
     ]
+    all_cases = len(nsvdist.TABLES) * len(TITLES) * 2
+    holds = n - not_best >= _BEST if n == all_cases else None
+    claim = f"NSVDist is the best of the paper's four methods in {_BEST} of {all_cases} cases"
+    return [Verdict(claim, "; ".join([f"{n - not_best} of {n}", *told]), holds)]
 
 
 def _but(frame: pl.DataFrame, reached: Sequence[str]) -> str:
@@ -257,14 +266,14 @@ def _notes(options: Options) -> list[str]:
         "more on its start (Adult)."
     )
     svm = (
-        "SVM is LibSVM's with an RBF kernel, gamma = 1/columns and C = 1 on numbers as they are; the paper prints "
-        "C = 0, which no solver takes. How names became numbers it does not say. That its accuracies on Ecoli and "
-        "Yeast fall below the majority class speaks against a column for each value, with which nothing is learned "
-        "there. Its figures for the original rows of both are above those of its other classifiers, and come within "
-        "reach only if sequence names are numbered in a table sorted by class, so that a name's number tells the "
-        "class: a leak, which we show and do not repeat. Ours are numbered alphabetically. Numbers scaled to 0 to 1 "
-        "and C = 10 were tried on three folds of five tables: releases of Breast Cancer by PAIS then come out more "
-        "than 20 points above the paper's figure."
+        "SVM is LibSVM's with an RBF kernel, gamma = 1/columns and C = 1 on numbers as they are. The paper prints 0 "
+        "for both: RapidMiner makes 1 of C = 0 for this kernel, and 1/columns is LibSVM's own default. How names "
+        "became numbers it does not say. That its accuracies on Ecoli and Yeast fall below the majority class speaks "
+        "against a column for each value, with which nothing is learned there. Its figures for the original rows of "
+        "both are above those of its other classifiers, and come within reach only if sequence names are numbered in "
+        "a table sorted by class, so that a name's number tells the class: a leak, which we show and do not repeat. "
+        "Ours are numbered alphabetically. Numbers scaled to 0 to 1 and C = 10 were tried on three folds of five "
+        "tables: releases of Breast Cancer by PAIS then come out more than 20 points above the paper's figure."
     )
     weight = (
         "SVM on Adult does not see the final weight, a number in the hundred thousands: with it hardly any two people "
@@ -312,6 +321,6 @@ def draw(joined: pl.DataFrame, learner: str) -> plots.Figure:
 EXPERIMENTS = (
     Experiment(
         "nsvdist-table4", nsvdist.PAPER, "Table 4", "accuracy at k = 50, four classifiers on eight tables",
-        cells, nsvdist.run, report,
+        cells, nsvdist.run, report, nsvdist.average_of,
     ),
 )  # fmt: skip

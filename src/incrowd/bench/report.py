@@ -39,7 +39,7 @@ def write_report(report: Report, experiment: Experiment, folder: str | Path, com
     if report.draw is not None:
         plots.save(report.draw(), picture)
         written.append(picture)
-    text = json.dumps(to_dict(report, experiment, command), indent=1, ensure_ascii=False)
+    text = json.dumps(to_dict(report, experiment, command), indent=1, ensure_ascii=False, allow_nan=False)
     _write(written[0], text + "\n")
     _write(written[1], to_markdown(report, experiment, command, picture.name if report.draw else None))
     return written

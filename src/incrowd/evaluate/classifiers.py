@@ -15,11 +15,10 @@ nb             Weka's naive Bayes with kernel densities
 smo            Weka's support vectors, RBF kernel, gamma = 1/attributes
 =============  =======================================================================================================
 
-Where the paper is silent: it gives C = 0 for its support vectors, which no solver takes; C is 1 here, LibSVM's default.
-It does not say how names became numbers for them. In ``libsvm`` they are numbered in alphabetical order: with a column
-for each value nothing could fall below the majority class in Ecoli and Yeast, as the paper's figures do. The margins of
-``svc`` and ``libsvm`` become scores by the logistic function: their order is right, their size is not a probability, so
-no log-loss is told for them.
+Section 5.2 has C = 0 and gamma = 0 for support vectors. These are defaults of RapidMiner, which replaces C by
+rows / sum of K(x, x), 1 for this kernel; gamma is 1/columns, LibSVM's own. The margins of ``svc`` and ``libsvm`` become
+scores that sum to 1: their order within a row is right, their size is not a probability, so no log-loss is told for
+them.
 
 >>> import polars as pl
 >>> train = pl.DataFrame({"job": ["a", "a", "b", "b"], "income": ["low", "low", "low", "high"]})
@@ -37,10 +36,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from incrowd.errors import ParameterError
-from incrowd.evaluate.features import Encoding, Examples, Features, Floats, names_as_numbers
+from incrowd.evaluate.features import Encoding, Examples, Features, Floats
 from incrowd.evaluate.support_vectors import margins
 from incrowd.table import code_classes
 
@@ -87,7 +86,11 @@ def classifier(name: str) -> Classifier:
 
 def chosen(names: str | Iterable[str]) -> list[Classifier]:
     """Return classifiers that can run here, each once; a text may hold several with commas."""
-    listed = names.split(",") if isinstance(names, str) else list(names)
+    try:
+        listed = names.split(",") if isinstance(names, str) else list(names)
+    except TypeError:
+        fact = f"classifiers is a {type(names).__name__}"
+        raise ParameterError(fact, f"name them: {', '.join(CLASSIFIERS)}") from None
     found = {known.name: known for known in (classifier(str(name).strip()) for name in listed)}
     if not found:
         fact = "No classifier was named"
@@ -178,16 +181,15 @@ def _svc(train: Examples, test: Features, seed: int) -> Floats:
 
 def _libsvm(train: Examples, test: Features, seed: int) -> Floats:
     del seed
-    learn, ask = names_as_numbers(train.features, test)
-    return _support_vectors(train, learn, ask, gamma=1 / max(1, learn.shape[1]))
+    return _support_vectors(train, train.features.X, test.X, gamma=1 / max(1, test.X.shape[1]))
 
 
 def _support_vectors(train: Examples, learn: Floats, ask: Floats, *, gamma: float) -> Floats:
     present, labels = np.unique(train.labels, return_inverse=True)
     if len(present) == 1 or learn.shape[1] == 0:
         return np.tile(train.shares(), (len(ask), 1))
-    scores = expit(margins(learn, labels, ask, gamma=gamma, weights=train.weights))
-    return _spread(scores / scores.sum(axis=1, keepdims=True), present, train.n_classes)
+    found = margins(learn, labels, ask, gamma=gamma, weights=train.weights)
+    return _spread(softmax(found, axis=1), present, train.n_classes)
 
 
 def _weka(name: str) -> Callable[[Examples, Features, int], Floats]:
@@ -260,7 +262,7 @@ def _forest(n_rows: int, seed: int) -> Any:  # noqa: ANN401
 def _boosting(_n_rows: int, seed: int) -> Any:  # noqa: ANN401
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
 
-    return HistGradientBoostingClassifier(random_state=seed)
+    return HistGradientBoostingClassifier(early_stopping=False, random_state=seed)  # which needs two rows of a class
 
 
 def _logistic(_n_rows: int, seed: int) -> Any:  # noqa: ANN401

@@ -199,16 +199,16 @@ def beside(parts: Sequence[Features]) -> Features:
 
 
 def names_as_numbers(train: Features, test: Features) -> tuple[Floats, Floats]:
-    """Return both matrices with one column per name: its number in the order of all values, before them the missing.
+    """Return both matrices with one column per name: its number in the order of the values of both; missing is -1.
 
-    What is not concrete keeps its columns.
+    Rows have to be concrete.
 
     >>> rows = [pl.DataFrame({"age": [20, 40], "town": ["x", "z"]}), pl.DataFrame({"age": [30], "town": ["y"]})]
     >>> [X.tolist() for X in names_as_numbers(*(Encoding.of(rows[0]).encode(part) for part in rows))]
     [[[20.0, 0.0], [40.0, 2.0]], [[30.0, 1.0]]]
     """
-    if train.frame is None or test.frame is None:
-        return train.X, test.X
+    assert train.frame is not None
+    assert test.frame is not None
     learn, ask, start = [], [], 0
     for block in train.blocks:
         part, start = slice(start, start + block.width), start + block.width
@@ -216,7 +216,7 @@ def names_as_numbers(train: Features, test: Features) -> tuple[Floats, Floats]:
             learn.append(train.X[:, part])
             ask.append(test.X[:, part])
             continue
-        texts = [convert(as_leaves(rows.frame[block.name]), "str") for rows in (train, test)]  # type: ignore[index]
+        texts = [convert(as_leaves(frame[block.name]), "str") for frame in (train.frame, test.frame)]
         values = pl.concat(texts).drop_nulls().unique().sort()
         for text, found in zip(texts, (learn, ask), strict=True):
             numbers = text.cast(pl.Enum(values)).to_physical().cast(pl.Float64()).fill_null(-1)

