@@ -54,7 +54,7 @@ def report(done: Sequence[Done], options: Options) -> Report:
     """Show the curves, and judge what the text says of them."""
     means = nsvdist.averages(done, options.said)
     learners = [name for name in nsvdist.classifiers(options) if name in means["classifier"].to_list()]
-    names = [name for name in nsvdist.TABLES if name in means["dataset"]]
+    names = [name for name in (*MAIN, *APPENDIX) if name in means["dataset"]]
     sections = [
         Section(f"{DATASETS[name].title}, {TITLES.get(learner, learner)}, l {'= 1' if level == 1 else '> 1'}", frame)
         for name in names
@@ -83,7 +83,9 @@ def curve(means: pl.DataFrame, name: str, learner: str, level: int) -> pl.DataFr
     for base in ("majority", "original"):
         found = part.filter(pl.col("method") == base)["accuracy"]
         wide = wide.with_columns(pl.lit(found[0] if len(found) else None, pl.Float64()).alias(base))
-    return wide.rename({method: label for method, label in LABELS.items() if method in wide.columns})
+    return wide.select(
+        "k", *(pl.col(method).alias(label) for method, label in LABELS.items() if method in wide.columns)
+    )
 
 
 def _verdicts(means: pl.DataFrame, name: str, learners: Sequence[str]) -> list[Verdict]:
