@@ -1,5 +1,7 @@
 """Figures: themes, lines, files; and a clear word when matplotlib is not there."""
 
+import io
+import pickle
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -19,6 +21,10 @@ def luminance(colour):
 
     linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(colour)]
     return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def dash(line):
+    return str(line._unscaled_dash_pattern)  # get_linestyle tells "--" of all that have no name
 
 
 def contrast(one, other):
@@ -53,15 +59,30 @@ def test_panels_in_rows_with_one_legend_that_fits_below():
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_differ_and_so_do_markers(theme):
-    n = 12
+def test_colours_differ_and_so_do_markers_and_dashes(theme):
+    n = 40
     many = pl.DataFrame({"x": [0, 1] * n, "y": range(2 * n), "of": [f"line {i // 2}" for i in range(2 * n)]})
     drawn = plots.figure(theme=theme)
     plots.lines(drawn.axes[0], many, "x", "y", "of")
     lines = drawn.axes[0].lines
     assert len(set(plots.PALETTE[theme])) == 8
     assert [line.get_color() for line in lines[:8]] == list(plots.PALETTE[theme])
-    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == n
+    assert len({(line.get_marker(), dash(line)) for line in lines}) == n
+    assert len({dash(line) for line in lines[:5]}) == 5
+
+
+def test_long_lines_without_markers_differ_by_dash_from_each_other_and_from_lines_of_reference():
+    drawn, n = plots.figure(), 50
+    long = pl.DataFrame({"x": [*range(n)] * 5, "y": range(5 * n), "of": [f"line {i // n}" for i in range(5 * n)]})
+    plots.lines(drawn.axes[0], long, "x", "y", "of")
+    for look in ("--", ":"):
+        drawn.axes[0].axhline(1, linestyle=look)
+    lines = drawn.axes[0].lines
+    assert {line.get_marker() for line in lines[:5]} == {""}
+    assert len({dash(line) for line in lines}) == 7
+    legend = drawn.axes[0].get_legend()
+    for line in lines:
+        assert sum(line._dash_pattern[1] or [0]) < legend.handlelength * legend._fontsize  # the whole pattern is seen
 
 
 def test_lines_are_in_order_of_appearance_and_break_at_what_is_not_finite():
@@ -89,6 +110,36 @@ def test_files_are_what_their_names_say_and_repeat(tmp_path):
     with pytest.raises(ic.InputError, match="there is no folder"):
         plots.save(drawn, tmp_path / "nowhere" / "one.svg")
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_file_can_be_refused_before_there_is_a_figure(tmp_path, monkeypatch):
+    plots.check_file(tmp_path / "one.svg")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ic.ParameterError, match=r"cannot be written as .*\.pdf"):
+        plots.check_file(tmp_path / "one.pdf")
+    with pytest.raises(ic.InputError, match="there is no folder"):
+        plots.check_file(tmp_path / "nowhere" / "one.svg")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ic.MissingDependencyError, match="report"):
+        plots.check_file(tmp_path / "one.svg")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_notebooks_show_figures_at_their_size(theme):
+    from matplotlib.figure import Figure
+    from matplotlib.image import imread
+
+    drawn = plots.figure(width=3, height=2, theme=theme)
+    plots.lines(drawn.axes[0], POINTS, "k", "loss", "of")
+    shown = imread(io.BytesIO(drawn._repr_png_()))
+    assert shown.shape[:2] == (2 * drawn.dpi, 3 * drawn.dpi)
+    assert shown[0, 0] == pytest.approx(drawn.get_facecolor(), abs=0.01)
+    assert isinstance(drawn, Figure)
+    assert type(drawn) is plots.Figure
+    assert pickle.loads(pickle.dumps(drawn))._repr_png_() == drawn._repr_png_()
+    with pytest.raises(AttributeError, match="no attribute 'Figures'"):
+        plots.Figures  # noqa: B018
 
 
 def test_unknown_themes_are_refused():

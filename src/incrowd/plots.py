@@ -3,8 +3,8 @@
 `figure` makes an empty figure in a theme, `lines` draws a frame into one of its panels, `one_legend` joins their
 legends and `one_scale` their upright axes, `number_line` draws names along a line, and `save` writes it as the file's
 name says. Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart; lines differ
-by marker and dash too, so that they also do in print. Figures belong to nobody but their caller: nothing is kept in
-matplotlib's global state.
+by dash and, where points are few, by marker too, so that they also do in a grey print. Figures belong to nobody but
+their caller: nothing is kept in matplotlib's global state. Notebooks show them as they are.
 
 >>> import polars as pl
 >>> from incrowd import plots
@@ -17,18 +17,29 @@ matplotlib's global state.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
-from incrowd.errors import MissingDependencyError, ParameterError
+from incrowd.errors import InputError, MissingDependencyError, ParameterError
 from incrowd.io.atomic import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Figure  # noqa: PLC0414 - others name the type as plots.Figure
+else:
+
+    def __getattr__(name: str) -> type:
+        """Make `Figure` when it is asked for: here, by a reader of annotations, or by pickle."""
+        if name == "Figure":
+            return _figure_class()
+        fact = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(fact)
+
 
 Theme = Literal["light", "dark"]
 
@@ -44,10 +55,17 @@ _INK: dict[Theme, tuple[str, str, str]] = {
     "dark": ("#16191D", "#E6E6E6", "#3A4048"),
 }
 _MARKERS = "osD^vPX*"
-_DASHES = ("-", "--", "-.", ":")
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (7, 1.5)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (9, 1.5, 3, 1.5)),
+    (0, (5, 1.5, 1, 1.5, 1, 1.5)),
+)  # as many as have no divisor in common with the markers; "--" and ":" are left to lines of reference
 _FORMATS = (".svg", ".png")
 _DOTS_PER_INCH = 160
-_LEGEND_WIDTH = 1.5  # inches that a name in a legend may take
+_LEGEND_WIDTH = 1.6  # inches that a name in a legend may take
+_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small", "handlelength": 3.6}  # a dash is seen as a whole
 _ROOM = 0.1  # of an axis that a number takes
 _SHADE = 0.12
 _FEW_POINTS = 40  # that markers are drawn for
@@ -62,7 +80,7 @@ def figure(
     height: float = 3.9,
     columns: int | None = None,
 ) -> Figure:
-    """Return a figure with empty panels, as ``figure.axes``.
+    """Return a figure with empty panels, as ``figure.axes``; a notebook shows it as a picture.
 
     Parameters
     ----------
@@ -80,11 +98,11 @@ def figure(
     if theme not in get_args(Theme):
         fact = f"theme is {theme!r}"
         raise ParameterError(fact, f"use one of {', '.join(get_args(Theme))}")
-    matplotlib = _matplotlib()
+    matplotlib, kind = _matplotlib(), _figure_class()
     with matplotlib.rc_context(_settings(theme)):
         across = min(columns or n_panels, n_panels)
         down = -(-n_panels // across)
-        made: Figure = matplotlib.figure.Figure(figsize=(across * width, down * height), layout="constrained")
+        made = kind(figsize=(across * width, down * height), layout="constrained")
         made.subplots(down, across)
         for unused in made.axes[n_panels:]:
             unused.remove()
@@ -127,7 +145,7 @@ def lines(
     parts = {y: frame} if by is None else {str(name): part for (name,), part in _parts(frame, by)}
     for i, (name, part) in enumerate(parts.items()):
         marker = _MARKERS[i % len(_MARKERS)] if part.height <= _FEW_POINTS else ""
-        dash = _DASHES[i // len(_MARKERS) % len(_DASHES)]
+        dash = _DASHES[i % len(_DASHES)]
         heights = part[y].cast(pl.Float64()).to_numpy()
         (line,) = axes.plot(part[x].to_numpy(), heights, marker=marker, markersize=4, linestyle=dash, label=name)
         if band is not None:
@@ -145,7 +163,7 @@ def lines(
     if title is not None:
         axes.set_title(title)
     if by is not None:
-        axes.legend(frameon=False, fontsize="small", labelcolor=axes.xaxis.label.get_color())
+        axes.legend(labelcolor=axes.xaxis.label.get_color(), **_LEGEND)
 
 
 def one_legend(drawn: Figure) -> Figure:
@@ -158,8 +176,7 @@ def one_legend(drawn: Figure) -> Figure:
             legend.remove()
     in_a_row = max(1, min(len(shown), int(drawn.get_figwidth() / _LEGEND_WIDTH)))
     ink = drawn.axes[0].xaxis.label.get_color()
-    where: Any = {"loc": "outside lower center", "ncols": in_a_row, "frameon": False, "labelcolor": ink}
-    drawn.legend(shown.values(), shown, fontsize="small", **where)
+    drawn.legend(shown.values(), shown, loc="outside lower center", ncols=in_a_row, labelcolor=ink, **_LEGEND)
     return drawn
 
 
@@ -227,15 +244,29 @@ def number_line(
         axes.set_xlabel(label)
 
 
+def check_file(path: str | Path) -> None:
+    """Refuse a file that `save` could not write, before something long is computed for it."""
+    _suffix(path)
+    if not (folder := Path(path).parent).is_dir():
+        fact = f'Cannot write "{path}": there is no folder "{folder}".'
+        raise InputError(fact, "Create that folder first.")
+    _matplotlib()
+
+
 def save(drawn: Figure, path: str | Path) -> None:
     """Write a figure as SVG or PNG, by the file's name; the same figure gives the same bytes."""
+    suffix = _suffix(path)
+    metadata: dict[str, Any] = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with _matplotlib().rc_context({"svg.hashsalt": "incrowd"}), atomic_file(path) as temporary:
+        drawn.savefig(temporary, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=metadata)
+
+
+def _suffix(path: str | Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
         fact = f"A figure cannot be written as {str(path)!r}"
         raise ParameterError(fact, f"end the file's name in {' or '.join(_FORMATS)}")
-    metadata: dict[str, Any] = {"Date": None} if suffix == ".svg" else {"Software": None}
-    with _matplotlib().rc_context({"svg.hashsalt": "incrowd"}), atomic_file(path) as temporary:
-        drawn.savefig(temporary, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=metadata)
+    return suffix
 
 
 def _parts(frame: pl.DataFrame, by: str) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
@@ -276,3 +307,18 @@ def _matplotlib() -> Any:  # noqa: ANN401
         fact = "Drawing needs matplotlib, which is not installed"
         raise MissingDependencyError(fact, extra="report") from None
     return matplotlib
+
+
+@cache
+def _figure_class() -> type[Figure]:
+    """Return matplotlib's figure that a notebook shows as a picture, be pyplot loaded or not."""
+    base: type[Figure] = _matplotlib().figure.Figure
+
+    class Figure(base):  # type: ignore[misc, valid-type]
+        def _repr_png_(self) -> bytes:
+            written = io.BytesIO()
+            self.savefig(written, format="png", dpi="figure", metadata={"Software": None})
+            return written.getvalue()
+
+    Figure.__qualname__ = "Figure"  # where `__getattr__` finds it
+    return Figure

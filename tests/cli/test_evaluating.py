@@ -1,6 +1,7 @@
 """The commands evaluate and compare, as a person types them."""
 
 import json
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -85,6 +86,41 @@ def test_methods_get_their_own_parameters(monkeypatch, capsys):
     assert "generations is -1" in err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize(
+    ("plot", "said"), [("a.pdf", "cannot be written"), ("no/a.svg", "no folder"), ("a.svg", "needs matplotlib")]
+)
+@pytest.mark.usefixtures("office")
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_computed(
+    monkeypatch, capsys, command, plot, said
+):
+    if "matplotlib" in said:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(f"incrowd.evaluate.{command}", None)  # nobody may call it
+    code, out, err = run(monkeypatch, capsys, command, "data.csv", "-s", "data.toml", "-k", "5", "--plot", plot)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Hint:" in err or "pip install" in err
+
+
+@pytest.mark.parametrize("shown", [(), ("--json",)])
+@pytest.mark.usefixtures("office")
+def test_scores_are_shown_although_the_picture_fails(monkeypatch, capsys, shown):
+    def full(*_):
+        fact = "No space left"
+        raise ic.InputError(fact)
+
+    monkeypatch.setattr("incrowd.plots.save", full)
+    given = ("evaluate", "release", "--test", "test.csv", "--original", "data.csv", "--classifiers", "tree")
+    code, out, err = run(monkeypatch, capsys, *given, "--samples", "2", "--plot", "a.svg", *shown)
+    told = [json.loads(line) for line in out.splitlines()] if shown else []
+    assert code == 2
+    assert "retention" in out
+    assert "No space left" in (told[1]["fact"] if shown else err)
+    assert "Wrote" not in out
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -96,6 +132,8 @@ def test_methods_get_their_own_parameters(monkeypatch, capsys):
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--classifiers", "trees"), "no classifier 'trees'"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--plot", "data.toml"), "exists already"),
         (("compare", "data.csv", "-s", "data.toml", "-k", "five"), "-k is 'five'"),
+        (("compare", "data.csv", "-s", "data.toml", "--samples", "0"), "samples is 0"),
+        (("compare", "data.csv", "-s", "data.toml", "--loss", "lm,lmm"), "no loss 'lmm'"),
         (("compare", "data.csv", "-s", "data.toml", "--set", "speed=1"), "None of the methods has a parameter 'speed'"),
         (("compare", "data.csv", "-s", "data.toml", "--set", "k=1"), "has an option of its own"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--set", "seed=1"), "no parameter 'seed'"),

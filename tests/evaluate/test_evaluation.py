@@ -11,6 +11,8 @@ from incrowd.evaluate.classifiers import CLASSIFIERS, classifier
 from incrowd.evaluate.features import Examples
 from incrowd.evaluate.lessons import lessons
 from incrowd.evaluate.protocol import Rows, folds, unfit
+from incrowd.evaluate.scores import SCORES, retention_interval
+from incrowd.evaluate.tables import aligned, explained
 from incrowd.mining.naive_bayes import NaiveBayes
 
 QUICK = {"classifiers": "naive_bayes", "samples": 2}
@@ -65,6 +67,50 @@ def test_means_and_retention_are_of_folds_and_samples():
     assert (row["original"], row["majority"]) == pytest.approx((original, majority))
     assert row["retention"] == pytest.approx((row["accuracy"] - majority) / (original - majority))
     assert row["low"] < row["accuracy"] < row["high"]
+
+
+def test_retention_has_an_interval_over_folds_beside_their_own_baselines(compared):
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=20, cv=5, **QUICK)
+    row = found.frame.row(0, named=True)
+    by_fold = {
+        data: [group["accuracy"].mean() for _, group in part.sort("fold").group_by("fold", maintain_order=True)]
+        for (data,), part in found.scores.group_by("data")
+    }
+    ends = retention_interval(
+        [[value] for value in by_fold["release"]], by_fold["majority"], by_fold["original"], found.about["test_share"]
+    )
+    assert (row["retention_low"], row["retention_high"]) == pytest.approx(ends)
+    assert row["retention_low"] < row["retention"] < row["retention_high"]
+    assert found.to_dict()["classifiers"][0]["retention_high"] == row["retention_high"]
+    assert f"[{100 * row['retention_low']:.1f}, " in str(found)
+    assert "over folds, counting that they share training rows" in str(found)
+    assert "majority class: accuracy " in str(found)
+    assert {"retention_low", "retention_high"} <= set(compared.frame.columns)
+
+
+def test_where_the_gain_is_uncertain_retention_has_no_interval_and_the_table_says_so():
+    records = [
+        {"fold": fold, "data": data, "classifier": None if data == "majority" else "tree", "seconds": 0.0}
+        | dict.fromkeys(SCORES, score)
+        for fold, scores in enumerate([(0.5, 0.7, 0.8), (0.7, 0.71, 0.71)])
+        for data, score in zip(("majority", "release", "original"), scores, strict=True)
+    ]
+    (row,) = evaluation.summaries(records, 1.0)
+    assert row["retention"] is not None
+    assert row["retention_low"] is row["retention_high"] is None
+    told = "\n".join(explained(pl.DataFrame([row]), ["retention"], 2))
+    assert "the gain of the original is too uncertain" in told
+    nothing = [record | ({"accuracy": 0.5} if record["data"] == "original" else {}) for record in records]
+    (row,) = evaluation.summaries(nothing, 1.0)
+    assert row["retention"] is row["retention_low"] is row["retention_high"] is None
+
+
+@pytest.mark.parametrize("cv", [3, 5])
+def test_tables_fit_a_hundred_columns(cv):
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=20, cv=cv, samples=2)
+    assert max(map(len, str(found).splitlines())) <= 100
+    both = ic.compare(people(), SCHEMA, k=[5, 20], cv=cv, classifiers="naive_bayes,tree", samples=2)
+    assert max(map(len, str(both).splitlines())) <= 100
 
 
 def test_the_same_seed_gives_the_same_scores_and_another_one_others():
@@ -299,6 +345,7 @@ def test_an_evaluation_shows_itself(tmp_path):
     plots.save(found.plot(theme="dark"), tmp_path / "a.svg")
     labels = [text.get_text() for text in found.plot().axes[0].get_yticklabels()]
     assert labels == ["tree", "naive_bayes"]
+    assert found.plot()._repr_png_().startswith(b"\x89PNG")
 
 
 def test_only_columns_that_are_there_are_explained():
@@ -385,9 +432,38 @@ def test_a_comparison_refuses_what_there_is_not():
         ({"losses": ["lmm"]}, "no loss 'lmm'"),
         ({"classifiers": "trees"}, "no classifier 'trees'"),
         ({"k": []}, "nothing to compare"),
+        ({"samples": 0}, "samples is 0"),
+        ({"losses": "lm,lmm"}, "no loss 'lmm'"),
+        ({"losses": (name for name in ["lmm", "lm"])}, "no loss 'lmm'"),
     ]:
         with pytest.raises(ic.ParameterError, match=said):
             ic.compare(people(), SCHEMA, **({"cv": 2} | options))
+
+
+def test_what_is_compared_may_be_a_text_or_come_one_by_one():
+    several = {"methods": "mondrian, tds", "losses": "lm, dm"}
+    one_by_one = {name: iter(value.split(", ")) for name, value in several.items()}
+    shared = {"cv": 2, "classifiers": "naive_bayes", "samples": 1}
+    texts = ic.compare(people(60), SCHEMA, k=[2, 5], l=[1, 1.1], **several, **shared)
+    found = ic.compare(people(60), SCHEMA, k=iter([2, 5]), l=iter([1, 1.1]), **one_by_one, **shared)
+    timed = ["seconds", "publishing"]
+    assert found.about["losses"] == ["lm", "dm"]
+    assert found.frame.height == 8
+    assert found.frame.drop(timed).equals(texts.frame.drop(timed))
+    alone = ic.compare(people(60), SCHEMA, methods="mondrian", k=2, losses=[], **shared)
+    assert "lm" not in alone.frame.columns
+    assert " l " not in str(alone)  # nobody asked for diversity
+    assert " l " in str(found)
+
+
+def test_intervals_stand_beside_their_shares():
+    ends = {"retention_low": [-0.0001, None], "retention_high": [1.234, None]}
+    rows = pl.DataFrame({"classifier": ["a", "long"], "retention": [0.5, 1.0], **ends, "f1": [0.25, None]})
+    assert aligned(rows, ["classifier", "retention", "f1"]) == [
+        "classifier  retention               f1",
+        "a            50.0 % [0.0, 123]  25.0 %",
+        "long        100.0 %                  -",
+    ]
 
 
 def test_a_comparison_shows_itself(compared, tmp_path):
@@ -400,7 +476,12 @@ def test_a_comparison_shows_itself(compared, tmp_path):
     labels = [line.get_label() for line in drawn.axes[0].lines]
     assert labels == ["mondrian", "nsvdist", "original", "majority"]
     plots.save(drawn, tmp_path / "a.png")
-    found.plot(score="retention")
+    kept = found.plot(score="retention").axes[0]
+    assert len(kept.collections) == 2
+    assert found.frame["retention_high"].max() > 2 > kept.get_ylim()[1]  # two folds say little
+    looks = {line.get_label(): line._unscaled_dash_pattern for line in drawn.axes[0].lines}
+    assert len(set(map(str, looks.values()))) == 4  # in a grey print too
+    assert drawn._repr_png_().startswith(b"\x89PNG")
     with pytest.raises(ic.ParameterError, match="no score 'speed'"):
         found.plot(score="speed")
     with pytest.raises(ic.ParameterError, match="None of these"):

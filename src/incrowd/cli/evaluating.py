@@ -59,7 +59,7 @@ def evaluate(
 ) -> None:
     """Find out what classifiers keep of what they learn when they are trained on a release."""
     screen = Screen(quiet=quiet or as_json)
-    _refuse_existing(plot)
+    _check_plot(plot)
     with _progress(screen) as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd.evaluate import evaluate as judge
@@ -125,7 +125,7 @@ def compare(
 ) -> None:
     """Compare methods on one table: what classifiers keep at each k."""
     screen = Screen(quiet=quiet or as_json)
-    _refuse_existing(plot)
+    _check_plot(plot)
     with _progress(screen) as progress:
         progress("starting", 0, 1)
         from incrowd.evaluate import compare as judge
@@ -145,7 +145,7 @@ def compare(
             samples=samples,
             training=training,  # type: ignore[arg-type]
             test=test_rows,  # type: ignore[arg-type]
-            losses=[name.strip() for name in losses.split(",") if name.strip()],
+            losses=losses,
             seed=seed,
             jobs=jobs,
             store=store,
@@ -155,15 +155,13 @@ def compare(
 
 
 def _finish(screen: Screen, found: Evaluation | Comparison, plot: Path | None, *, dark: bool, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found.to_dict(), ensure_ascii=False))  # noqa: T201
+    screen.say(str(found))
     if plot is not None:
         from incrowd import plots
 
         plots.save(found.plot(theme="dark" if dark else "light"), plot)
-    if as_json:
-        print(json.dumps(found.to_dict(), ensure_ascii=False))  # noqa: T201
-        return
-    screen.say(str(found))
-    if plot is not None:
         screen.say(f"Wrote {plot}.")
 
 
@@ -232,7 +230,13 @@ def _shared_out(own: Mapping[str, Any], methods: str) -> dict[str, dict[str, Any
     return {method: {name: own[name] for name in own if name in names} for method, names in known.items()}
 
 
-def _refuse_existing(plot: Path | None) -> None:
-    if plot is not None and plot.exists():
+def _check_plot(plot: Path | None) -> None:
+    """Refuse a picture that could not be written, before anything is computed."""
+    if plot is None:
+        return
+    if plot.exists():
         fact = f"{plot} exists already"
         raise ParameterError(fact, "choose another name, or remove it first")
+    from incrowd import plots
+
+    plots.check_file(plot)

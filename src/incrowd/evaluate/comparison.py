@@ -23,7 +23,7 @@ import polars as pl
 from incrowd import io, plots
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, VerificationError
 from incrowd.evaluate.classifiers import chosen
-from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, plan_of, summaries
+from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, check_samples, plan_of, summaries
 from incrowd.evaluate.lessons import TestRows, Training, check_choice
 from incrowd.evaluate.protocol import Record, judge_baselines, judge_release, unfit
 from incrowd.evaluate.runner import Cell, Progress, fingerprint, run_cells
@@ -35,8 +35,9 @@ from incrowd.schema import Schema
 
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
 _KINDS = {"refused": "infeasible", "incompatible": "incompatible", "failed": "failed"}
+_BEYOND = 0.5  # of retention that is drawn below and above the lines
 _LEVELS = ("k", "l", "t", "alpha")
-_SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "low", "high", "majority", "original")
+_SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "original")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Comparison:
 
         ``status`` is ``ok``, or says why nothing could be published (``infeasible``), or why the classifier cannot be
         trained on what was (``incompatible``). Losses are means over folds, ``level_k`` and such
-        the weakest level that verification found in a fold, ``publishing`` the seconds of a release.
+        the weakest level that verification found in a fold, ``publishing`` the seconds of a release; scores and their
+        intervals are those of `Evaluation.frame`.
         """
         return pl.DataFrame([dict(row) for row in self.rows], infer_schema_length=None)
 
@@ -69,7 +71,8 @@ class Comparison:
         return {**self.about, "rows": [dict(row) for row in self.rows]}
 
     def __str__(self) -> str:
-        names = [*_SHOWN, *self.about["losses"], "publishing"]
+        plain = all(row["l"] == 1 for row in self.rows)
+        names = [*(name for name in _SHOWN if name != "l" or not plain), *self.about["losses"], "publishing"]
         others = [row for row in self.rows if row["status"] != "ok"]
         refused = dict.fromkeys(f"{row['method']}, k = {row['k']}, l = {row['l']:g}: {row['status']}" for row in others)
         done = self.frame.filter(pl.col("status") == "ok")
@@ -94,7 +97,8 @@ class Comparison:
     ) -> plots.Figure:
         """Draw a score against k: one panel per classifier and l, one line per method, and both baselines.
 
-        A shade around a line of accuracies is their 95 % interval.
+        A shade around a line of accuracies or retentions is their 95 % interval; of retentions it is cut off far from
+        the lines.
 
         Parameters
         ----------
@@ -140,7 +144,7 @@ def compare(
     samples: int = 10,
     training: Training = "samples",
     test: TestRows = "raw",
-    losses: Iterable[str] = ("lm",),
+    losses: str | Iterable[str] = ("lm",),
     seed: int = 0,
     jobs: int = 1,
     store: str | Path | None = None,
@@ -157,7 +161,7 @@ def compare(
     parameters
         More parameters of a method, by its name.
     losses
-        Names of losses of the releases, see `Release.loss`.
+        Names of losses of the releases, see `Release.loss`; a text may hold several with commas.
     jobs
         Number of processes. A script needs ``if __name__ == "__main__":`` with more than one.
     store
@@ -168,17 +172,14 @@ def compare(
     """
     check_choice("training", training, Training)
     check_choice("test", test, TestRows)
+    check_samples(samples)
     learners = [learner.name for learner in chosen(classifiers)]
-    names = _listed(methods.split(",") if isinstance(methods, str) else methods)
+    names, ks, ls = _listed(methods.split(",") if isinstance(methods, str) else methods), _listed(k), _listed(l)
     for name in names:
         describe(name)  # refuses what there is not
         if own := (parameters or {}).get(name):
-            make(name, k=min(_listed(k)), **own)  # and parameters that no k would mend
-    asked = [name for name in losses if name in LOSSES]
-    unknown = sorted({*losses} - {*asked})
-    if unknown:
-        fact = f"There is no loss {', '.join(map(repr, unknown))}"
-        raise ParameterError(fact, f"known losses: {', '.join(LOSSES)}")
+            make(name, k=min(ks), **own)  # and parameters that no k would mend
+    asked = _losses(losses)
     source, rows = io.to_polars(frame), None if holdout is None else io.to_polars(holdout)
     plan, n_folds, folds = plan_of(source, schema, cv=cv, holdout=rows, seed=seed)
     first = next(iter(folds))
@@ -194,8 +195,8 @@ def compare(
     settings = [
         {"method": name, "k": one, "l": other, "own": dict((parameters or {}).get(name, {}))}
         for name in names
-        for other in _listed(l)
-        for one in _listed(k)
+        for other in ls
+        for one in ks
     ]
     baselines = [{**shared, "fold": fold} for fold in range(n_folds)]
     releases = [{**shared, **ways, **setting, "fold": fold} for setting in settings for fold in range(n_folds)]
@@ -286,7 +287,7 @@ def _weakest(name: str, values: Sequence[Any]) -> float | None:
 def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noqa: ANN401
     ks = part["k"].to_list()
     log = len(set(ks)) > 2 and max(ks) >= 8 * max(1, min(ks))
-    band = ("low", "high") if score == "accuracy" and "low" in part.columns else None
+    band = {"accuracy": ("low", "high"), "retention": ("retention_low", "retention_high")}.get(score)
     plots.lines(axes, part, "k", score, "method", title=title, log_x=log, band=band)
     ink = axes.xaxis.label.get_color()
     ends = {"accuracy": ("original", "majority"), "retention": (1.0, 0.0)}.get(score, ())
@@ -294,6 +295,10 @@ def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noq
         heights = part[end].drop_nulls().to_list() if isinstance(end, str) else [end]
         if heights:
             axes.axhline(heights[0], color=ink, linestyle=dash, linewidth=1, label=label)
+    if score == "retention":  # whose intervals have no bounds, and would flatten the lines
+        known = [0.0, 1.0, *part[score].drop_nulls()]
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(max(bottom, min(known) - _BEYOND), min(top, max(known) + _BEYOND))
 
 
 def _listed(values: Any) -> list[Any]:  # noqa: ANN401
@@ -306,6 +311,17 @@ def _listed(values: Any) -> list[Any]:  # noqa: ANN401
     if any(isinstance(value, float) and not math.isfinite(value) for value in found):
         fact = "k and l must be finite numbers"
         raise ParameterError(fact)
+    return found
+
+
+def _losses(losses: str | Iterable[str]) -> list[str]:
+    """Return names of losses, each once."""
+    asked = [name.strip() for name in (losses.split(",") if isinstance(losses, str) else losses)]
+    found = [name for name in dict.fromkeys(asked) if name]
+    unknown = [name for name in found if name not in LOSSES]
+    if unknown:
+        fact = f"There is no loss {', '.join(map(repr, unknown))}"
+        raise ParameterError(fact, f"known losses: {', '.join(LOSSES)}")
     return found
 
 

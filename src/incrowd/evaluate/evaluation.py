@@ -36,7 +36,7 @@ from incrowd.evaluate.protocol import (
     judge_release,
     n_folds,
 )
-from incrowd.evaluate.scores import SCORES, interval, retention
+from incrowd.evaluate.scores import SCORES, interval, retention, retention_interval
 from incrowd.evaluate.tables import aligned, explained, nothing_to_keep, percent
 from incrowd.publish import Progress, Publisher, make
 from incrowd.release import ProjectionRelease, Release
@@ -44,7 +44,7 @@ from incrowd.schema import Schema
 
 DEFAULT_CLASSIFIERS = ("tree", "naive_bayes", "logistic")
 
-_SHOWN = ("classifier", "retention", "accuracy", "low", "high", "majority", "original", *SCORES[1:])
+_SHOWN = ("classifier", "retention", "accuracy", "original", *SCORES[1:])
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,11 @@ class Evaluation:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """One row per classifier: retention, accuracy with its interval, both baselines, other scores, all means."""
+        """One row per classifier: retention, accuracy, both baselines, other scores, all means.
+
+        ``retention_low`` and ``retention_high`` are the ends of the 95 % interval of retention, ``low`` and ``high`` of
+        accuracy; see `incrowd.evaluate.scores`. Retention has none where the gain of the original is too uncertain.
+        """
         return pl.DataFrame(summaries(self.records, self.about["test_share"]), infer_schema_length=None)
 
     @cached_property
@@ -174,9 +178,7 @@ def evaluate(
     """
     check_choice("training", training, Training)
     check_choice("test", test, TestRows)
-    if samples < 1:
-        fact = f"samples is {samples}"
-        raise ParameterError(fact, "use 1 or more")
+    check_samples(samples)
     learners = chosen(classifiers)
     settings: dict[str, Any] = {"training": training, "test": test, "samples": samples, "seed": seed}
     report = progress or (lambda _stage, _done, _total: None)
@@ -222,6 +224,13 @@ def evaluate(
     return Evaluation(_about(publisher.name, made["parameters"], plan, n, share, settings), records, notes)
 
 
+def check_samples(samples: int) -> None:
+    """Refuse a number of samples that teaches nothing."""
+    if samples < 1:
+        fact = f"samples is {samples}"
+        raise ParameterError(fact, "use 1 or more")
+
+
 def plan_of(
     frame: Any,  # noqa: ANN401
     schema: Schema,
@@ -247,7 +256,7 @@ def plan_of(
 
 
 def summaries(records: Sequence[Record], test_share: float) -> list[dict[str, Any]]:
-    """Return one row per classifier: means over folds and samples, with both baselines."""
+    """Return one row per classifier: means over folds and samples, with intervals and both baselines."""
     names = list(dict.fromkeys(r["classifier"] for r in records if r["data"] == "release"))
     majority = _mean(records, "majority", None, "accuracy")
     rows = []
@@ -261,11 +270,23 @@ def summaries(records: Sequence[Record], test_share: float) -> list[dict[str, An
         original = _mean(records, "original", name, "accuracy")
         assert accuracy is not None
         kept = None if majority is None else retention(accuracy, majority=majority, original=original)
-        row = {"classifier": name, "retention": kept, "accuracy": accuracy, "low": low, "high": high}
-        row |= {"majority": majority, "original": original}
+        kept_low, kept_high = (None, None) if kept is None else _kept_ends(records, name, numbers, values, test_share)
+        row = {"classifier": name, "retention": kept, "retention_low": kept_low, "retention_high": kept_high}
+        row |= {"accuracy": accuracy, "low": low, "high": high, "majority": majority, "original": original}
         row |= {score: _mean(records, "release", name, score) for score in SCORES[1:]}
         rows.append(row | {"fits": len(mine), "seconds": sum(r["seconds"] for r in mine)})
     return rows
+
+
+def _kept_ends(
+    records: Sequence[Record], name: str, numbers: Sequence[int], values: Sequence[Sequence[float]], test_share: float
+) -> tuple[float | None, float | None]:
+    """Return the ends of the interval of a classifier's retention, each fold beside its own baselines."""
+    majority = {r["fold"]: r["accuracy"] for r in records if r["data"] == "majority"}
+    original = {r["fold"]: r["accuracy"] for r in records if r["data"] == "original" and r["classifier"] == name}
+    baselines = [majority[number] for number in numbers], [original[number] for number in numbers]
+    ends = retention_interval(values, *baselines, test_share)
+    return (None, None) if ends is None else ends
 
 
 def _mean(records: Sequence[Record], data: str, name: str | None, score: str) -> float | None:
