@@ -146,3 +146,25 @@ def test_mistakes_have_a_next_step(monkeypatch, capsys, given, said):
     assert code == 2
     assert said in err
     assert "Hint:" in err
+
+
+@pytest.mark.usefixtures("office")
+def test_a_comparison_of_which_nothing_can_be_published(monkeypatch, capsys):
+    given = ("compare", "data.csv", "-s", "data.toml", "-m", "mondrian", "-k", "900", "--cv", "2", "--samples", "1")
+    code, out, _ = run(monkeypatch, capsys, *given, "--classifiers", "tree", "--plot", "a.svg")
+    assert code == 3
+    assert "mondrian, k = 900, l = 1: infeasible" in out
+    assert not Path("a.svg").exists()
+
+
+@pytest.mark.usefixtures("office")
+def test_python_goes_on_with_the_store_of_the_command(monkeypatch, capsys):
+    given = ("compare", "data.csv", "-s", "data.toml", "-m", "mondrian", "-k", "5", "--cv", "2", "--samples", "1")
+    code, _, err = run(monkeypatch, capsys, *given, "--classifiers", "tree", "--store", "run.jsonl")
+    assert (code, err) == (0, "")
+    before = Path("run.jsonl").read_text()
+    schema = ic.Schema.from_toml("data.toml")
+    asked = {"methods": "mondrian", "k": 5, "cv": 2, "samples": 1, "classifiers": "tree"}
+    frame = ic.read("data.csv", types={"zip": "str"})
+    ic.compare(frame, schema, store="run.jsonl", **asked)
+    assert Path("run.jsonl").read_text() == before

@@ -486,3 +486,18 @@ def test_a_comparison_shows_itself(compared, tmp_path):
         found.plot(score="speed")
     with pytest.raises(ic.ParameterError, match="None of these"):
         found.plot(classifiers="forest")
+
+
+def test_test_rows_of_a_class_that_nobody_could_learn_are_told():
+    test = people(50, seed=1).with_columns(
+        risk=pl.when(pl.int_range(50) < 3).then(pl.lit("gout")).when(pl.int_range(50) < 5).then(None).otherwise("risk")
+    )
+    words = "5 of 50 test rows have no class, or one that no training row has: whatever is answered counts as wrong"
+    release = ic.publish(people(), SCHEMA, method="mondrian", k=5)
+    assert words in ic.evaluate(release, holdout=test, original=people(), **QUICK).notes
+    assert words in ic.evaluate(release, holdout=test, **QUICK).notes
+    assert words in ic.evaluate("mondrian", people(), SCHEMA, k=5, holdout=test, **QUICK).notes
+    compared = ic.compare(people(), SCHEMA, methods="mondrian", k=5, holdout=test, **QUICK)
+    assert f"Note: {words}" in str(compared)
+    with pytest.raises(ic.ParameterError, match="nothing to draw"):
+        ic.compare(people(), SCHEMA, methods="mondrian", k=500, holdout=test, **QUICK).plot()

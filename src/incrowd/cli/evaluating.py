@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from incrowd.evaluate import Comparison, Evaluation
     from incrowd.schema import Schema
 
+_NOT_MET = 3
 _SchemaFile = Annotated[Path | None, typer.Option("--schema", "-s", help="Schema file made by init, for a table.")]
 _Classifiers = Annotated[
     str, typer.Option(help="With commas: tree, naive_bayes, logistic, boosting, forest, svc, j48, jrip, nb, ...")
@@ -151,7 +152,10 @@ def compare(
             store=store,
             progress=progress,
         )
-    _finish(screen, found, plot, dark=dark, as_json=as_json)
+    published = any(row["status"] == "ok" for row in found.rows)
+    _finish(screen, found, plot if published else None, dark=dark, as_json=as_json)
+    if not published:
+        raise typer.Exit(_NOT_MET)
 
 
 def _finish(screen: Screen, found: Evaluation | Comparison, plot: Path | None, *, dark: bool, as_json: bool) -> None:

@@ -36,6 +36,7 @@ from incrowd.schema import Schema
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
 _KINDS = {"refused": "infeasible", "incompatible": "incompatible", "failed": "failed"}
 _BEYOND = 0.5  # of retention that is drawn below and above the lines
+_BANDS = {"accuracy": ("low", "high"), "retention": ("retention_low", "retention_high")}
 _LEVELS = ("k", "l", "t", "alpha")
 _SHOWN = ("method", "k", "l", "classifier", "retention", "accuracy", "original")
 
@@ -78,7 +79,8 @@ class Comparison:
         done = self.frame.filter(pl.col("status") == "ok")
         table = aligned(done, names) if done.height else []
         title = f"trained on {self.about['training']}, tested on {self.about['test']} rows, {self.about['plan']}"
-        told = [*explained(done, names, self.about["folds"]), *(f"Note: {n}" for n in nothing_to_keep(done)), *refused]
+        notes = [*self.about["notes"], *nothing_to_keep(done)]
+        told = [*explained(done, names, self.about["folds"]), *(f"Note: {note}" for note in notes), *refused]
         return "\n".join([title, "", *table, "", *told] if table and told else [title, "", *table, *told])
 
     def __repr__(self) -> str:
@@ -110,6 +112,9 @@ class Comparison:
             ``"light"`` or ``"dark"``.
         """
         frame = self.frame
+        if (frame["status"] != "ok").all():
+            fact = "Nothing could be published, so there is nothing to draw"
+            raise ParameterError(fact, "print the comparison: it says why")
         if score not in frame.columns:
             fact = f"There is no score {score!r}"
             raise ParameterError(fact, f"its columns are {', '.join(frame.columns)}")
@@ -121,7 +126,8 @@ class Comparison:
             raise ParameterError(fact, f"use {', '.join(dict.fromkeys(self.frame['classifier']))}")
         several = len({l for _, l in panels}) > 1
         columns = 2 if len(panels) == 4 else 3
-        title = f"{score} against k, {self.about['plan']}"
+        shade = "; shade: 95 % interval" if score in _BANDS else ""
+        title = f"{score} against k\n{self.about['plan']}, trained on {self.about['training']}{shade}"
         drawn = plots.figure(len(panels), title=title, theme=theme, width=3.8, height=3.4, columns=columns)
         for axes, (name, l) in zip(drawn.axes, panels, strict=True):
             part = frame.filter((pl.col("classifier") == name) & (pl.col("l") == l)).sort("k", maintain_order=True)
@@ -187,13 +193,13 @@ def compare(
         "data": fingerprint(source),
         "holdout": None if rows is None else fingerprint(rows),
         "schema": _schema_hash(schema),
-        "cv": cv,
+        "cv": None if cv is None else str(cv),
         "seed": seed,
         "classifiers": learners,
     }
     ways = {"training": training, "test": test, "samples": samples, "losses": asked}
     settings = [
-        {"method": name, "k": one, "l": other, "own": dict((parameters or {}).get(name, {}))}
+        {"method": name, "k": one, "l": float(other), "own": dict((parameters or {}).get(name, {}))}
         for name in names
         for other in ls
         for one in ks
@@ -213,7 +219,7 @@ def compare(
         mine = results[n_folds * (number + 1) : n_folds * (number + 2)]
         found += _rows(setting, mine, told, learners, asked, share)
     about = {"plan": plan, "folds": n_folds, "training": training, "test": test, "samples": samples, "losses": asked}
-    return Comparison(found, about)
+    return Comparison(found, {**about, "notes": [] if rows is None else first.strangers()})
 
 
 def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, cell: Cell) -> Cell:
@@ -287,8 +293,7 @@ def _weakest(name: str, values: Sequence[Any]) -> float | None:
 def _draw(axes: Any, part: pl.DataFrame, score: str, title: str) -> None:  # noqa: ANN401
     ks = part["k"].to_list()
     log = len(set(ks)) > 2 and max(ks) >= 8 * max(1, min(ks))
-    band = {"accuracy": ("low", "high"), "retention": ("retention_low", "retention_high")}.get(score)
-    plots.lines(axes, part, "k", score, "method", title=title, log_x=log, band=band)
+    plots.lines(axes, part, "k", score, "method", title=title, log_x=log, band=_BANDS.get(score))
     ink = axes.xaxis.label.get_color()
     ends = {"accuracy": ("original", "majority"), "retention": (1.0, 0.0)}.get(score, ())
     for end, dash, label in zip(ends, ("--", ":"), ("original", "majority"), strict=False):

@@ -199,7 +199,7 @@ def evaluate(
             lacking = [name for name in found.manifest.get("left_out", []) if name not in rows.columns]
             notes = [f"original is without {', '.join(lacking)}, which test rows lack"] if lacking else []
         about = _about(made["name"], made["parameters"], "a single test set", 1, fold, settings)
-        return Evaluation(about, records, notes + _more_notes(found, training))
+        return Evaluation(about, records, [*notes, *fold.strangers(), *_more_notes(found, training)])
     if frame is None or schema is None:
         fact = f"A method is evaluated on a table: {'frame' if frame is None else 'schema'} is missing"
         raise ParameterError(fact, f"evaluate({what!r}, frame, schema, k=10, cv=10)")
@@ -221,6 +221,7 @@ def evaluate(
     report("folds", n, n)
     assert share is not None
     made = release.manifest["method"]
+    notes += share.strangers() if holdout is not None else []  # of folds, rare classes are in the way of each
     return Evaluation(_about(publisher.name, made["parameters"], plan, n, share, settings), records, notes)
 
 

@@ -101,6 +101,12 @@ class Fold:
         """Classes of the test rows."""
         return number_of(self.test.target, self.classes)
 
+    def strangers(self) -> list[str]:
+        """Return a note on test rows about whose class nobody can be right, if there are any."""
+        n = int((~np.isin(self.truth, number_of(self.train.target, self.classes))).sum())
+        words = "have no class, or one that no training row has: whatever is answered counts as wrong"
+        return [f"{n} of {self.test.n_rows} test rows {words}"] if n else []
+
 
 def folds(rows: Rows, cv: int | str, seed: int) -> Iterator[Fold]:
     """Yield the folds of cross-validation, stratified by class.
