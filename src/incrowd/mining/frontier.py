@@ -200,8 +200,8 @@ def draw(axes: Any, frontier: Frontier, *, title: str | None = None, theme: plot
             clip_on=several,
         )
     if several:
-        axes.lines[0].set_linestyle("--")
-        axes.lines[2].set_linestyle(":")
+        for line, dash in zip(axes.lines, ("--", "-", ":"), strict=True):
+            line.set_linestyle(dash)
         _shade(axes, stairs, colour)
     ink = axes.xaxis.label.get_color()
     known = (("original table", frontier.original, 3, "bottom"), ("most frequent class", frontier.majority, -3, "top"))
