@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from incrowd.io.atomic import atomic_file
 from incrowd.version import __version__
 
 _LIBRARIES = ("numpy", "scikit-learn", "polars", "python-weka-wrapper3")
+_INNERMOST = re.compile(r"\{\n[^{}\[\]]*\n\s*\}")  # of JSON: a row of a table, which stands on one line
 _WORDS = {True: "holds", False: "does not hold", None: "not decided"}
 
 
@@ -40,7 +42,7 @@ def write_report(report: Report, experiment: Experiment, folder: str | Path, com
         plots.save(report.draw(), picture)
         written.append(picture)
     text = json.dumps(to_dict(report, experiment, command), indent=1, ensure_ascii=False, allow_nan=False)
-    _write(written[0], text + "\n")
+    _write(written[0], _INNERMOST.sub(lambda row: re.sub(r"\n\s*", " ", row[0]), text) + "\n")
     _write(written[1], to_markdown(report, experiment, command, picture.name if report.draw else None))
     return written
 
