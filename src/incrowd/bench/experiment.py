@@ -268,7 +268,11 @@ def carried(wanted: Sequence[Cell], told: AbstractSet[Part]) -> list[str]:
         if (dataset, learner) in told:
             tables.setdefault(str(learner), []).append(str(dataset))
     said = "; ".join(f"{learner}: {', '.join(names)}" for learner, names in tables.items())
-    return [f"From an earlier run, whose averages are in the JSON file: {said}."] if said else []
+    return (
+        [f"From an earlier run, whose averages are in the JSON file (a new one may draw other samples): {said}."]
+        if said
+        else []
+    )
 
 
 def _part(row: Mapping[str, Any]) -> Part:
