@@ -18,12 +18,12 @@ import polars as pl
 import incrowd as ic
 from benchmarks.measure import complete_adult
 from incrowd import plots
-from incrowd.mining import frontier as frontiers
-from incrowd.mining.feature_search import FeatureSearch
-from incrowd.mining.top_features import top_features
-from incrowd.mining.wrapper_fitness import WrapperFitness
-from incrowd.publish.feature_partition import Features
-from incrowd.publish.pareto_dmpd import ParetoDMPD
+from incrowd.publish.decomposition import frontier as frontiers
+from incrowd.publish.decomposition.feature_partition import Features
+from incrowd.publish.decomposition.feature_search import FeatureSearch
+from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
+from incrowd.publish.decomposition.top_features import top_features
+from incrowd.publish.decomposition.wrapper_fitness import WrapperFitness
 
 K = 10
 GERMAN = [

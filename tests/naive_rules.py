@@ -2,7 +2,7 @@
 
 from itertools import combinations, product
 
-from incrowd.mining.spans import find_spans
+from incrowd.learn.spans import find_spans
 
 
 def rules(baskets, min_support, min_confidence):

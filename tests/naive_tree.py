@@ -4,7 +4,7 @@ from collections import Counter
 
 import naive_mondrian
 from incrowd.kernels.information import n_log_n
-from incrowd.mining.spans import Spans, find_spans
+from incrowd.learn.spans import Spans, find_spans
 
 
 class Node:

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     from incrowd.evaluate import Comparison, Evaluation, compare, evaluate
     from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
-    from incrowd.mining.clusters import KAnonymousClusters
-    from incrowd.mining.partition_classifier import PartitionClassifier
-    from incrowd.mining.release_rules import compare_rules, rules_from_release
-    from incrowd.mining.rules import anonymous_rules
-    from incrowd.mining.tree import KAnonymousTreeClassifier
+    from incrowd.learn.clusters import KAnonymousClusters
+    from incrowd.learn.tree import KAnonymousTreeClassifier
     from incrowd.publish import (
         DMPD,
         KACTUS,
@@ -49,6 +46,7 @@ if TYPE_CHECKING:
         methods,
         publish,
     )
+    from incrowd.publish.decomposition.partition_classifier import PartitionClassifier
     from incrowd.publish.iac_curves import (
         group_size_curve,
         level_curves,
@@ -57,6 +55,8 @@ if TYPE_CHECKING:
         suppression_curves,
     )
     from incrowd.release import ProjectionRelease, Release
+    from incrowd.rules.anonymous import anonymous_rules
+    from incrowd.rules.release_rules import compare_rules, rules_from_release
     from incrowd.schema import Schema
     from incrowd.verify import Verdict, verify
 
@@ -80,11 +80,11 @@ _HOME = {
     "incrowd.evaluate": ("Comparison", "Evaluation", "compare"),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
-    "incrowd.mining.clusters": ("KAnonymousClusters",),
-    "incrowd.mining.partition_classifier": ("PartitionClassifier",),
-    "incrowd.mining.release_rules": ("compare_rules", "rules_from_release"),
-    "incrowd.mining.rules": ("anonymous_rules",),
-    "incrowd.mining.tree": ("KAnonymousTreeClassifier",),
+    "incrowd.learn.clusters": ("KAnonymousClusters",),
+    "incrowd.publish.decomposition.partition_classifier": ("PartitionClassifier",),
+    "incrowd.rules.release_rules": ("compare_rules", "rules_from_release"),
+    "incrowd.rules.anonymous": ("anonymous_rules",),
+    "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "DMPD",
         "IACc",

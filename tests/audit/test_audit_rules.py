@@ -10,7 +10,7 @@ import naive_rules as naive
 from incrowd.audit import rule_bounds as bounds
 from incrowd.audit.rules import audit_rules
 from incrowd.errors import InputError, ParameterError, VerificationError
-from incrowd.mining.rules import anonymous_rules
+from incrowd.rules.anonymous import anonymous_rules
 
 ITEMS = list("abcde")
 BASKETS = st.lists(st.sets(st.sampled_from(ITEMS)), min_size=1, max_size=14).filter(any)

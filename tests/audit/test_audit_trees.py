@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from sklearn.tree import DecisionTreeClassifier
 
 import incrowd as ic
-from incrowd.mining.spans import find_spans
+from incrowd.learn.spans import find_spans
 
 NAMES = ["a", "b", "c"]
 

@@ -13,7 +13,7 @@ from incrowd.evaluate.lessons import lessons
 from incrowd.evaluate.protocol import Rows, folds, unfit
 from incrowd.evaluate.scores import SCORES, retention_interval
 from incrowd.evaluate.tables import aligned, explained
-from incrowd.mining.naive_bayes import NaiveBayes
+from incrowd.learn.naive_bayes import NaiveBayes
 
 QUICK = {"classifiers": "naive_bayes", "samples": 2}
 SHORT = {"generations": 2, "population": 6}

@@ -8,12 +8,12 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import incrowd as ic
-from incrowd.mining.discretize import in_intervals, mdl_cuts
-from incrowd.mining.feature_search import child_of, filtered_out, passed
-from incrowd.mining.levels import NO_LIMIT, Levels
-from incrowd.mining.partition_classifier import combined, laplace
 from incrowd.privacy import Privacy
-from incrowd.publish.feature_partition import Features
+from incrowd.publish.decomposition.discretize import in_intervals, mdl_cuts
+from incrowd.publish.decomposition.feature_partition import Features
+from incrowd.publish.decomposition.feature_search import child_of, filtered_out, passed
+from incrowd.publish.decomposition.levels import NO_LIMIT, Levels
+from incrowd.publish.decomposition.partition_classifier import combined, laplace
 
 HEADER = (
     "age workclass fnlwgt education education-num marital-status occupation relationship race sex "

@@ -6,7 +6,7 @@ import pytest
 
 import naive_rules as naive
 from incrowd.audit.rules import audit_rules
-from incrowd.mining.rules import anonymous_rules
+from incrowd.rules.anonymous import anonymous_rules
 
 PUBLIC = ["cherries", "candles"]
 RULES = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from incrowd.mining.spans import find_spans, linking_attack
+from incrowd.learn.spans import find_spans, linking_attack
 
 RISK = {"risk": ["good", "bad"]}
 

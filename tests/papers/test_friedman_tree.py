@@ -5,7 +5,7 @@ import pytest
 from test_friedman_spans import TABLE_1, TABLE_4
 
 import incrowd as ic
-from incrowd.mining.tree import diversity_for_confidence
+from incrowd.learn.tree import diversity_for_confidence
 
 MORTGAGES = pl.DataFrame(TABLE_1).drop("name")
 RISKS = pl.DataFrame(TABLE_4).drop("name")

@@ -13,8 +13,8 @@ import incrowd as ic
 import naive_rules as naive
 import strategies
 from incrowd.hierarchy.hierarchy import text
-from incrowd.mining.release_rules import compare_rules, in_ranges, rules_from_release
-from incrowd.mining.rules import anonymous_rules
+from incrowd.rules.anonymous import anonymous_rules
+from incrowd.rules.release_rules import compare_rules, in_ranges, rules_from_release
 
 TABLE_1A = pl.DataFrame(
     {

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import incrowd as ic
 from incrowd.privacy import Privacy
-from incrowd.publish.feature_partition import Features
+from incrowd.publish.decomposition.feature_partition import Features
 
 PARTS = [["age", "hours"], ["job"]]
 

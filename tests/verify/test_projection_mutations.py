@@ -357,12 +357,12 @@ def test_metadata_of_a_parquet_file(made, tmp_path):
 
 def test_projections_of_a_release_that_lies_are_never_returned(monkeypatch):
     """Plant a search that does not look at the levels, and see the independent verifier refuse the result."""
-    from incrowd.publish.feature_partition import SetLevels
+    from incrowd.publish.decomposition.feature_partition import SetLevels
 
     frame = pl.DataFrame({"a": list("xxxxy") * 8, "b": list("uvwvz") * 8, "s": list("++--+") * 8})
     frame = frame.with_columns(b=pl.when(pl.int_range(40) == 3).then(pl.lit("alone")).otherwise("b"))
     monkeypatch.setattr(SetLevels, "keep_apart", lambda *_: True)
-    monkeypatch.setattr("incrowd.publish.feature_partition._holds", lambda *_, **__: True)
+    monkeypatch.setattr("incrowd.publish.decomposition.feature_partition._holds", lambda *_, **__: True)
     with pytest.raises(ic.VerificationError) as refused:
         ic.DMPD(k=5, generations=3, population=10).publish(frame, ic.Schema(quasi=["a", "b"], sensitive="s"), seed=0)
     assert any(violation.startswith("k:") for violation in refused.value.violations)

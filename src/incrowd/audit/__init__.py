@@ -1,6 +1,6 @@
 """Audit of models that somebody made: whether every person of the table is hidden in a crowd of at least k.
 
-The audit shares no code with the learners of `incrowd.mining`. It reads the model, finds the span of each person (see
+The audit shares no code with the learners of `incrowd.learn`. It reads the model, finds the span of each person (see
 Friedman, Wolff, Schuster 2008) and counts. Call the module itself: ``incrowd.audit(model, frame, schema, k=30)``.
 """
 

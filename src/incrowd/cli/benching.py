@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from incrowd.cli.show import Screen
 
 if TYPE_CHECKING:
-    from incrowd.bench import Options
+    from incrowd.experiments import Options
 
 
 def listed(screen: Screen, *, as_json: bool) -> None:
     """Print the experiments that there are."""
-    from incrowd.bench import experiments
+    from incrowd.experiments import experiments
 
     rows = [
         {"experiment": found.name, "shows": found.title, "from": f"{found.paper.split(':')[0]}, {found.table}"}
@@ -42,8 +42,8 @@ def run(
     as_json: bool,
 ) -> None:
     """Run an experiment, print ours beside the paper's, and write the report."""
-    from incrowd.bench import Options, experiment, run_experiment, write_report
-    from incrowd.bench.report import screen_rows, to_dict, verdict_rows
+    from incrowd.experiments import Options, experiment, run_experiment, write_report
+    from incrowd.experiments.report import screen_rows, to_dict, verdict_rows
 
     found = experiment(name)
     options = Options(

@@ -238,7 +238,7 @@ def _prior(_n_rows: int, _seed: int) -> Any:  # noqa: ANN401
 
 
 def _names_only(_n_rows: int, _seed: int) -> Any:  # noqa: ANN401
-    from incrowd.mining.naive_bayes import NaiveBayes  # noqa: PLC0415
+    from incrowd.learn.naive_bayes import NaiveBayes  # noqa: PLC0415
 
     return NaiveBayes()
 

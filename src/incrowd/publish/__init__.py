@@ -11,7 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from incrowd.errors import ParameterError
-from incrowd.publish.dmpd import DMPD
+from incrowd.publish.decomposition.dmpd import DMPD
+from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
@@ -20,7 +21,6 @@ from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
-from incrowd.publish.pareto_dmpd import ParetoDMPD
 from incrowd.publish.publisher import CellPublisher, Choice, GroupPublisher, Progress, Publisher
 from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR

@@ -11,7 +11,7 @@ tree.
 Use it when a table is published for one class and few attributes matter; not when the rest of the table matters as much
 as the class: a split that tells nothing about the class is never made, so groups can be much larger than k.
 
-Where the paper is silent, see `incrowd.mining.tree`; the class is the schema's target, and the constraints are about
+Where the paper is silent, see `incrowd.learn.tree`; the class is the schema's target, and the constraints are about
 its sensitive column. Tightening is ours: on Adult it lowers LM by 31 percent at k = 5 and by 2 at
 k = 100, and changes accuracy by less than 0.002 either way.
 ``tighten=False`` gives the paper's table.
@@ -38,7 +38,7 @@ from incrowd.errors import ParameterError
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.domains import close_groups
 from incrowd.kernels.tree import NONE
-from incrowd.mining.induction import Gain, Induced, Induction, Int64, Training, boxes_of
+from incrowd.learn.induction import Gain, Induced, Induction, Int64, Training, boxes_of
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
 from incrowd.table import Table

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PAYLOAD = "projections"
 Rows = tuple[npt.NDArray[np.int64], ...]
 
-_LEARNER = "incrowd.mining.partition_classifier"  # a room above this one: known by name, loaded when asked for
+_LEARNER = "incrowd.publish.decomposition.partition_classifier"  # a room above: loaded by name
 _INSTEAD = {
     "frame": "it has several tables: take release.frames",
     "sample": "its values are concrete already: take release.frames, or release.classifier()",

@@ -1,0 +1,1 @@
+"""DMPD: features shared out among disjoint tables, found by genetic search."""

@@ -1,0 +1,194 @@
+"""DMPD's experiments: published figures agree with each other, and a small run goes from rows to report."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from incrowd import datasets
+from incrowd.experiments import dmpd, dmpd_rivals, dmpd_table1, run_experiment, write_report
+from incrowd.experiments.experiment import Options
+from incrowd.experiments.registry import experiment, published
+from incrowd.publish.decomposition.levels import Levels
+
+
+def people(n=180, seed=2):
+    rng = np.random.default_rng(seed)
+    job, town, age = rng.integers(0, 4, n), rng.integers(0, 3, n), rng.integers(18, 70, n)
+    score = (job == 2) + (town == 1) * (age > 40) + rng.normal(0, 0.3, n)
+    return pl.DataFrame(
+        {
+            "job": [f"j{code}" for code in job],
+            "town": [f"t{code}" for code in town],
+            "age": age,
+            "wage": rng.normal(size=n).round(2) + (job == 2),
+            "risk": np.where(score > 0.7, "high", "low"),
+        }
+    )
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Every table is a small one of people, with three missing values and a class of two rows."""
+    frame = people()
+    frame[0, "job"] = frame[1, "town"] = frame[2, "age"] = None
+    frame[3, "risk"] = frame[4, "risk"] = "rare"
+    for known in (dmpd.table_of, dmpd.quasi_of):
+        known.cache_clear()
+    monkeypatch.setattr(datasets, "load", lambda _name: frame)
+    yield frame
+    for known in (dmpd.table_of, dmpd.quasi_of):
+        known.cache_clear()
+
+
+def test_published_tables_agree_with_each_other():
+    paper = published("dmpd")
+    assert set(dmpd.LEVELS) | {"portfolio"} == set(paper["table1"]["levels"])
+    for name, levels in dmpd.LEVELS.items():
+        assert list(levels) == paper["table1"]["levels"][name]
+    for kind in ("mean", "deviation", "mark"):
+        for inducer in dmpd.INDUCERS:
+            assert {len(row) for row in paper["table1"][kind][inducer].values()} == {6}
+        for number, (_, rival) in dmpd_rivals.TABLES.items():
+            rows = paper[f"table{number}"][kind]
+            assert set(rows) == {f"{m}_top{top}" for m in ("dmpd", rival) for top in (5, 7, 9)}
+            assert {len(row) for row in rows.values()} == {8}
+    for one, other in ((3, 4), (5, 6)):  # the same DMPD figures stand in both
+        for top in (5, 7, 9):
+            for kind in ("mean", "deviation"):
+                assert paper[f"table{one}"][kind][f"dmpd_top{top}"] == paper[f"table{other}"][kind][f"dmpd_top{top}"]
+    for number, (name, _) in dmpd_rivals.TABLES.items():
+        assert paper[f"table{number}"]["levels"] == list(dmpd.LEVELS[name])
+        top9 = paper[f"table{number}"]["mean"]["dmpd_top9"]
+        gaps = {
+            (inducer, k): round(theirs - first, 2)
+            for i, inducer in enumerate(dmpd.INDUCERS)
+            for k, theirs, first in zip(
+                dmpd.LEVELS[name], top9[4 * i : 4 * i + 4], paper["table1"]["mean"][inducer][name][2:], strict=True
+            )
+            if theirs != first
+        }
+        assert gaps == ({("tree", 200): 0.37, ("tree", 500): 0.02} if name == "adult" else {})
+
+
+def test_no_two_methods_are_both_marked_and_marks_follow_means():
+    for number, (_, rival) in dmpd_rivals.TABLES.items():
+        table = published("dmpd")[f"table{number}"]
+        for top in (5, 7, 9):
+            for i in range(8):
+                ours, theirs = (table["mark"][f"{method}_top{top}"][i] for method in ("dmpd", rival))
+                gap = table["mean"][f"dmpd_top{top}"][i] - table["mean"][f"{rival}_top{top}"][i]
+                assert not (ours and theirs)
+                assert not ours or gap > 0
+                assert not theirs or gap < 0
+    marks = [sum(map(sum, published("dmpd")[f"table{n}"]["mark"].values())) for n in (3, 4, 5, 6)]
+    assert marks[2:] == [0, 2]  # "2 of 24 experiments show significant DMPD superiority"
+
+
+def test_halves_and_rows(small):
+    frame = dmpd.table_of("german")
+    assert frame.height == small.height - 5
+    assert frame["class"].unique().sort().to_list() == ["high", "low"]
+    one, other = dmpd.halves(frame, 0)
+    assert sorted([*one, *other]) == list(range(frame.height))
+    shares = [(frame[rows]["class"] == "high").mean() for rows in (one, other)]
+    assert abs(shares[0] - shares[1]) < 0.02
+    assert dmpd.halves(frame, 1)[0].tolist() != one.tolist()
+    first, second = (dmpd.run(cell) for cell in dmpd.cells_of("german", "original", ["tree"], Options())[:2])
+    assert first != second
+
+
+def test_what_is_published_keeps_k_in_the_training_half(small):
+    cell = dmpd.cells_of("german", "dmpd", ["tree"], Options(quick=True), top=3, one=True)[0]
+    result = dmpd.run(cell)
+    assert list(result["accuracy"]) == ["1", "10", "20", "30", "50"]
+    for k in ("10", "20", "30", "50"):
+        assert result["level"][k] is None or result["level"][k] >= int(k)
+        assert 0.4 < result["accuracy"][k] <= 1
+    assert result["fitness"]["1"] >= result["fitness"]["50"] - 0.05
+    train = dmpd.table_of("german")[dmpd.halves(dmpd.table_of("german"), 0)[0]]
+    quasi = list(dmpd.quasi_of("german", 3))
+    names = [name for name in quasi if train[name].dtype == pl.String]
+    for part in result["parts"]["50"]:  # intervals are coarser than numbers, so names alone must do
+        known = [name for name in part if name in names]
+        if known:
+            assert train.group_by(known).len()["len"].min() >= 50
+    assert Levels.of(train, "class", quasi).partial([[0]]) > 0
+
+
+def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
+    cell = dmpd.cells_of("german", "dmpd", ["naive_bayes"], Options(quick=True), top=3)[0] | {"levels": [1]}
+    heights, known = [], dmpd.discretized
+
+    def spy(rows, *rest, **given):
+        heights.append(rows.height)
+        return known(rows, *rest, **given)
+
+    monkeypatch.setattr(dmpd, "discretized", spy)
+    for where in ({}, {"cuts": "whole"}):
+        assert dmpd.run(cell | where)["accuracy"]["1"] > 0.4
+    few, many, whole = heights
+    assert few == many in (whole // 2, whole // 2 + 1)
+    assert whole == small.height - 5
+    done = [
+        (each, {"accuracy": {"1": 0.5, "10": 0.6}}) for each in dmpd.cells_of("german", "dmpd", ["tree"], Options())
+    ]
+    done += [(each | {"cuts": "whole"}, {"accuracy": {"1": 0.9, "10": 0.8}}) for each, _ in done]
+    report = dmpd_table1.report(done, Options())
+    assert report.verdicts[0].found == "0 of 2 (0%)"
+    assert report.verdicts[1].found == "2 of 2 (100%)"
+
+
+@pytest.mark.parametrize("method", ["tds", "tdr"])
+def test_rivals_learn_from_their_releases(small, method):
+    cells = dmpd.cells_of("german", method, ["tree", "naive_bayes"], Options(quick=True), top=3)
+    for cell in cells[:2]:
+        found = dmpd.run(cell)["accuracy"]
+        assert list(found) == ["10", "20", "30", "50"]
+        assert all(0.4 < accuracy <= 1 for accuracy in found.values())
+
+
+def test_table_1_from_rows_to_report(small, tmp_path):
+    options = Options(quick=True, datasets=("german",))
+    found = run_experiment(dmpd_table1.EXPERIMENTS[0], options, store=tmp_path / "store")
+    frame = found.sections[-2].frame
+    assert frame.height == 2 * 6
+    assert frame["halves"].unique().to_list() == [2]
+    assert (frame["ours"] - frame["paper"] - frame["difference"]).abs().max() < 1e-9
+    assert [section.title for section in found.sections[:2]] == ["C4.5", "naive Bayes"]
+    assert found.verdicts[0].found.startswith(
+        f"{frame.filter((pl.col('k') > 0) & (pl.col('difference') >= -1.5)).height} of 10"
+    )
+    written = write_report(found, dmpd_table1.EXPERIMENTS[0], tmp_path, "a test")
+    assert {path.suffix for path in written} == {".json", ".md", ".svg"}
+
+
+def test_rivals_report(small, monkeypatch):
+    monkeypatch.setattr(dmpd_rivals, "TOPS", (5,))
+    found = run_experiment(experiment("dmpd-table6"), Options(quick=True))
+    frame = found.sections[-1].frame
+    assert frame.height == 8
+    assert frame["p"].null_count() == 8  # needs all ten halves
+    assert found.verdicts[0].claim.endswith("(8 of 24 in the paper)")
+    assert len(found.verdicts) == 2
+
+
+def done(method, accuracy, spread=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        (cell, {"accuracy": {str(k): accuracy + spread * rng.normal() for k in cell["levels"]}})
+        for top in (5, 7, 9)
+        for cell in dmpd.cells_of(
+            "german", method, dmpd.INDUCERS, Options(), top=top, one=method == "dmpd" and top == 9
+        )
+    ]
+
+
+def test_marks_and_verdicts_follow_the_tests():
+    clear = dmpd_rivals.report([*done("dmpd", 0.8, 0.01), *done("tds", 0.7, 0.01, 1)], Options(), 5)
+    assert [verdict.holds for verdict in clear.verdicts] == [True, True]
+    assert clear.verdicts[1].found.startswith("DMPD is better than TDS.")
+    assert clear.sections[0].frame["DMPD"].str.contains("*", literal=True).mean() > 0.9
+    partly = dmpd_rivals.report([*done("dmpd", 0.8, 0.01)[:-1], *done("tds", 0.7, 0.01, 1)], Options(), 5)
+    assert [verdict.holds for verdict in partly.verdicts] == [None, None]
+    equal = dmpd_rivals.report([*done("dmpd", 0.7, 0.01), *done("tds", 0.7, 0.01, 1)], Options(), 5)
+    assert equal.sections[0].frame["DMPD"].str.contains("*", literal=True).mean() < 0.2
