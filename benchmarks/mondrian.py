@@ -5,8 +5,8 @@ import pstats
 
 import incrowd as ic
 from benchmarks.measure import QUASI, complete_adult, peak_memory, resampled, side_by_side
+from incrowd.coding import Table
 from incrowd.datasets import adult_schema
-from incrowd.table import Table
 
 K = 50
 

@@ -28,10 +28,10 @@ import incrowd as ic
 from benchmarks.literal_nsvdist import members
 from benchmarks.measure import QUASI, complete_adult, peak_memory, resampled, side_by_side
 from incrowd import datasets
+from incrowd.coding import Table
 from incrowd.datasets import adult_schema
 from incrowd.datasets.schemas import NSVDIST
 from incrowd.domains import flatten
-from incrowd.table import Table
 
 
 def quiet(*_):

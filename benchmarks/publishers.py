@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import incrowd as ic
 from benchmarks.measure import QUASI, complete_adult, complete_adult_test, resampled, side_by_side
+from incrowd.coding import Table
 from incrowd.datasets import adult_schema
 from incrowd.publish import PUBLISHERS
-from incrowd.table import Table
 
 # Seconds allowed on Adult at k = 50; on a million rows, 60 for all but SeqA.
 LIMITS = {

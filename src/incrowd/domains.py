@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.domains import Domains
 from incrowd.kernels.limits import Limits
 from incrowd.privacy import Privacy
-from incrowd.table import Table
 
 
 def flatten(hierarchies: Sequence[Hierarchy]) -> Domains:

@@ -14,12 +14,12 @@ from sklearn.utils.estimator_checks import check_estimator
 import incrowd as ic
 import naive_mondrian
 import naive_tree
+from incrowd.coding import Table
 from incrowd.domains import limits_of
 from incrowd.kernels.tree import People, forbid_thresholds
 from incrowd.learn.induction import NONE
 from incrowd.learn.tree import KAnonymousTreeClassifier as Classifier
 from incrowd.privacy import Privacy
-from incrowd.table import Table
 from strategies import tables
 
 CONSTRAINTS = [{}, {"l": 1.4}, {"max_confidence": 0.7}, {"l": 1.2, "max_confidence": 0.8}]

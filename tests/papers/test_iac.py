@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.coding import Table
 from incrowd.hierarchy import Intervals
 from incrowd.losses import Cells, loss, normalized_divergence, normalized_mutual_information
 from incrowd.losses.classes import entropy_of
 from incrowd.privacy import Privacy
 from incrowd.publish.iac import Suppression, changes, generalize
-from incrowd.table import Table
 from incrowd.verify import verify_table
 
 CLASS = np.array([0, 0, 0, 0, 1, 1, 0, 1], np.int32)  # Table 3: y y y y n n y n

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_nsvdist
+from incrowd.coding import Table
 from incrowd.kernels.forest import add_shares, grow
 from incrowd.kernels.information import n_log_n
 from incrowd.privacy import exact
 from incrowd.publish import blocks, nsvdist
 from incrowd.publish.blocks import blocks_of, chances_of
 from incrowd.publish.told import in_parts
-from incrowd.table import Table
 from strategies import tables
 
 

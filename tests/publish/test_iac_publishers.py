@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_iac
+from incrowd.coding import Table
 from incrowd.publish import make
 from incrowd.publish.iac import level_bounds, n_levels
-from incrowd.table import Table
 from naive_mondrian import holds
 from strategies import Drawn, tables
 

@@ -10,8 +10,8 @@ from test_mondrian import CONSTRAINTS, groups_of
 import incrowd as ic
 import naive_infogain_mondrian
 import naive_mondrian
+from incrowd.coding import Table
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
-from incrowd.table import Table
 from strategies import tables
 
 

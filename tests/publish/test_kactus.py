@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 import naive_kactus
 import naive_mondrian
+from incrowd.coding import Table
 from incrowd.kernels.kactus import (
     ATTRIBUTE,
     FIRST,
@@ -26,7 +27,6 @@ from incrowd.kernels.kactus import (
 )
 from incrowd.publish.kactus import KACTUS
 from incrowd.recoding import TreeRecoding
-from incrowd.table import Table
 from strategies import tables
 
 CONSTRAINTS = [

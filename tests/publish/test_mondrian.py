@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_mondrian
+from incrowd.coding import Table
 from incrowd.publish import PUBLISHERS, make
-from incrowd.table import Table
 from strategies import tables
 
 CONSTRAINTS = [

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_nhaa
+from incrowd.coding import Table
 from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, draw_matchings
 from incrowd.publish import nhaa
 from incrowd.publish.nhaa import NHAA
-from incrowd.table import Table
 from strategies import tables
 
 STEPS = st.sampled_from([0, 1 << 24])  # by columns, or by the given order where it can be followed

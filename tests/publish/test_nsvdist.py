@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_nsvdist
+from incrowd.coding import Table
 from incrowd.datasets import adult, adult_schema
 from incrowd.kernels.nsvdist import search
 from incrowd.losses import cell_loss
 from incrowd.publish import nsvdist
-from incrowd.table import Table
 from strategies import tables
 
 LOSSES = st.sampled_from(["lm", "entropy", "monotone_entropy"])

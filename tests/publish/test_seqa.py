@@ -10,11 +10,11 @@ import incrowd as ic
 import naive_mondrian
 import naive_nsvdist
 import naive_seqa
+from incrowd.coding import Table
 from incrowd.kernels.seqa import N_NEXT, NEXT, move_rows
 from incrowd.losses import cell_loss
 from incrowd.publish import seqa
 from incrowd.publish.seqa import SeqA, Space
-from incrowd.table import Table
 from strategies import tables
 
 LOSSES = st.sampled_from(["lm", "entropy", "monotone_entropy"])

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import incrowd as ic
 import naive_mondrian
 import naive_specialize
+from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.kernels.limits import Limits
 from incrowd.privacy import Privacy
 from incrowd.publish.specialize import Cut, Rule, gain_per_loss, specialize
-from incrowd.table import Table
 from strategies import NAMES, SPECS, Drawn, tables
 
 CONSTRAINTS = [

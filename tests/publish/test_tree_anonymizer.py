@@ -9,7 +9,7 @@ from test_mondrian import groups_of
 import incrowd as ic
 import naive_mondrian
 import naive_tree
-from incrowd.table import Table
+from incrowd.coding import Table
 from strategies import tables
 
 CONSTRAINTS = [{}, {"l": 1.5}, {"l": 2, "l_kind": "distinct"}, {"l": 2, "l_kind": "recursive", "c": 2.0}, {"t": 0.3}]

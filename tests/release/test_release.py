@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.coding import Table
 from incrowd.publish.publisher import Choice
 from incrowd.release import Release
-from incrowd.table import Table
 from incrowd.verify import verify
 from strategies import tables
 

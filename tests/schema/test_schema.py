@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 import incrowd as ic
+from incrowd.coding import Table
 from incrowd.schema import Attribute, Role
-from incrowd.table import Table
 from strategies import tables
 
 

@@ -15,12 +15,12 @@ import polars as pl
 
 from incrowd.attacks.scene import Int64, Scene
 from incrowd.attacks.statements import Statement
+from incrowd.coding import Table
 from incrowd.hierarchy import Spec
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.nsvdist import search
 from incrowd.publish.nsvdist import NSVDist, make_index, make_jobs, make_prices, tables_first
 from incrowd.schema import Schema
-from incrowd.table import Table
 
 _LEAST_SIGHTINGS = 6
 _MOST_PEOPLE = 10_000  # beyond, a run takes longer than it is worth

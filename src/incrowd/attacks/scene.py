@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from incrowd.coding import clean
 from incrowd.errors import SchemaError
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.groups import label_groups
 from incrowd.recoding import nearest_leaves
 from incrowd.release import Release
-from incrowd.table import clean
 
 Int64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -38,10 +38,10 @@ import numpy as np
 import polars as pl
 from scipy.special import softmax
 
+from incrowd.coding import code_classes
 from incrowd.errors import ParameterError
 from incrowd.evaluate.features import Encoding, Examples, Features, Floats
 from incrowd.evaluate.support_vectors import margins
-from incrowd.table import code_classes
 
 _NOISE = 1e-10  # of sums such as expected values, as a share of the number
 _MANY_ROWS = 100_000  # below, threads that wait for each other on a busy machine cost far more than they gain

@@ -27,6 +27,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
+from incrowd.coding import clean
 from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.evaluate.features import (
     Block,
@@ -42,7 +43,6 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, convert, type_of
 from incrowd.release import Release
 from incrowd.release.soft import Soft
-from incrowd.table import clean
 
 Training = Literal["samples", "soft", "cells", "majority_labels"]
 TestRows = Literal["raw", "generalized"]

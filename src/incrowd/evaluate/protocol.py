@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from incrowd.coding import clean, code_classes
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.evaluate.classifiers import Classifier
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
@@ -29,7 +30,6 @@ from incrowd.hierarchy.hierarchy import as_leaves, leaves_from_data
 from incrowd.release import ProjectionRelease, Release
 from incrowd.schema import Schema
 from incrowd.schema.schema import require_columns
-from incrowd.table import clean, code_classes
 
 Record = dict[str, Any]
 

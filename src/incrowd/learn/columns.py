@@ -13,13 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from incrowd import io
+from incrowd.coding import clean, clean_like, encode_column
 from incrowd.errors import ParameterError
 from incrowd.hierarchy import Hierarchy, Intervals, Spec
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, type_of
 from incrowd.hierarchy.taxonomy import suppress_only
 from incrowd.io.frames import from_objects
 from incrowd.recoding import nearest_leaves
-from incrowd.table import clean, clean_like, encode_column
 
 Column = str | int
 

@@ -52,6 +52,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from incrowd import io, plots
+from incrowd.coding import Table
 from incrowd.domains import limits_of
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Spec
@@ -64,7 +65,6 @@ from incrowd.privacy import Privacy
 from incrowd.release import Release
 from incrowd.release.checked import checked
 from incrowd.schema import Schema
-from incrowd.table import Table
 
 _FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading compiled loops takes longer
 

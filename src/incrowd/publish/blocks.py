@@ -46,9 +46,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.kernels.forest import add_shares, grow
 from incrowd.kernels.information import n_log_n
-from incrowd.table import Table
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]

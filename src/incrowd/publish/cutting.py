@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.domains import Domains, close_groups
 from incrowd.kernels.groups import label_groups
 from incrowd.kernels.partition import NUMBER, WEIGHT, Partition, Work
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.recoding import TreeRecoding
-from incrowd.table import Table
 
 Cut = Callable[[Work, Partition], None]
 """Cuts some of the groups on the stack."""

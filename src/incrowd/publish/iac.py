@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
@@ -24,7 +25,6 @@ from incrowd.losses import information_of_sums, normalized_divergence
 from incrowd.privacy import Privacy
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.recoding import GlobalRecoding
-from incrowd.table import Table
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from incrowd import io, plots
+from incrowd.coding import Table
 from incrowd.errors import ParameterError
 from incrowd.kernels.jit import interpreted
 from incrowd.privacy import Privacy
@@ -35,7 +36,6 @@ from incrowd.publish.iac import (
     level_information,
 )
 from incrowd.schema import Schema
-from incrowd.table import Table
 
 KS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500)
 """The k that suppression curves show, as far as there are rows for it."""

@@ -40,11 +40,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from incrowd.coding import Table
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.publish.iac import SAME, Change, Suppression, changes, choice, generalize
 from incrowd.publish.iack import IACk
 from incrowd.publish.publisher import Choice, Progress
-from incrowd.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

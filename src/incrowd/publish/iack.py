@@ -44,9 +44,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from incrowd.coding import Table
 from incrowd.publish.iac import Suppression, changes, choice, generalize
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
-from incrowd.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.domains import Domains, close_groups
@@ -73,7 +74,6 @@ from incrowd.kernels.limits import Limits, holds
 from incrowd.publish.cutting import distinct_rows
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
-from incrowd.table import Table
 
 Int64 = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]

@@ -34,6 +34,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from incrowd.coding import Table
 from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.mondrian import mondrian
@@ -41,7 +42,6 @@ from incrowd.kernels.partition import Partition, Work
 from incrowd.publish.cutting import cut_groups
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.publish.single import cut_globally
-from incrowd.table import Table
 
 _SLICE = 4_000_000  # rows visited between two looks at progress and Ctrl-C
 

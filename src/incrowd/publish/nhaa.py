@@ -66,6 +66,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from incrowd.coding import Table
 from incrowd.domains import flatten
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.kernels.groups import label_groups
@@ -73,7 +74,6 @@ from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, close_
 from incrowd.privacy import Privacy
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
-from incrowd.table import Table
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]

@@ -56,6 +56,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, PrivacyWarning, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.boxes import LINE, NONE, PAIR, RANK, START, STOP, TABLE, TREE, Prices, build_tree
@@ -67,7 +68,6 @@ from incrowd.publish.blocks import blocks_of
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.publish.told import Told
-from incrowd.table import Table
 
 Loss = Literal["lm", "entropy", "monotone_entropy"]
 Mode = Literal["hardened", "paper"]

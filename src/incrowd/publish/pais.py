@@ -44,12 +44,12 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.privacy import LKC, Alpha, Constraint, KAnonymity, LDiversity, Privacy
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.publish.specialize import Rule, discernibility, info_gain, specialize
-from incrowd.table import Table
 from incrowd.verify.promises import COMBINATION_BUDGET
 
 ScoreName = Literal["infogain", "discernibility"]

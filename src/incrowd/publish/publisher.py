@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
+from incrowd.coding import Table
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
 from incrowd.privacy import Privacy
@@ -21,7 +22,6 @@ from incrowd.recoding import Recoding
 from incrowd.release import Release
 from incrowd.release.checked import checked
 from incrowd.schema import Schema
-from incrowd.table import Table
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, the work done and the work to do; what it raises ends the run."""

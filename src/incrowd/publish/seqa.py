@@ -46,6 +46,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.boxes import Prices
@@ -72,7 +73,6 @@ from incrowd.privacy import Privacy, exact
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nsvdist import Loss, make_prices, tables_first
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
-from incrowd.table import Table
 
 Start = Literal["mondrian", "single_mondrian", "random"]
 Int64 = npt.NDArray[np.int64]

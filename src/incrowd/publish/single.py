@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.kernels.domains import HAS_MISSING, N_LEAVES, N_LEVELS, NODE_START, Domains, close, extent
 from incrowd.kernels.limits import SIZE, Limits
 from incrowd.kernels.refine import refine_groups
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.recoding import GlobalRecoding
-from incrowd.table import Table
 
 Range = tuple[int, int]
 

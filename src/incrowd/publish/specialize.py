@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.domains import flatten
 from incrowd.errors import IncompatibleError
 from incrowd.kernels.domains import N_LEAVES, N_LEVELS
@@ -44,7 +45,6 @@ from incrowd.kernels.specialize import (
 from incrowd.publish.cutting import distinct_rows
 from incrowd.publish.publisher import Choice, Progress
 from incrowd.publish.single import Range, child_ends, release_ranges
-from incrowd.table import Table
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]

@@ -39,10 +39,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.publish.specialize import Rule, gain_per_loss, specialize
-from incrowd.table import Table
 
 _STEPS = 10  # about how often a small table's rows are passed over
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.coding import Table
 from incrowd.kernels.nsvdist import mean_shares
-from incrowd.table import Table
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]

@@ -33,6 +33,7 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
+from incrowd.coding import Table
 from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.hierarchy.hierarchy import Codes
@@ -41,7 +42,6 @@ from incrowd.kernels.tree import NONE
 from incrowd.learn.induction import Gain, Induced, Induction, Int64, Training, boxes_of
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
-from incrowd.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from incrowd.table import clean
+from incrowd.coding import clean
 
 Cuts = tuple[float, ...]
 """Where a numeric column is cut, from low to high."""

@@ -20,11 +20,11 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
+from incrowd.coding import clean
 from incrowd.errors import SchemaError
 from incrowd.hierarchy.hierarchy import leaves_to_data, type_of
 from incrowd.release.intervals import in_intervals
 from incrowd.release.release import FORMAT, promise_text
-from incrowd.table import clean
 from incrowd.version import __version__
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
+from incrowd.coding import Table, clean_like, code_classes
 from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes, leaves_to_data, text, type_of
 from incrowd.recoding import Recoding, Unseen
-from incrowd.table import Table, clean_like, code_classes
 from incrowd.version import __version__
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from incrowd.coding import encode_column
 from incrowd.errors import ParameterError
 from incrowd.losses import Cells
 from incrowd.release.release import Release
-from incrowd.table import encode_column
 
 
 def cells(release: Release, original: pl.DataFrame | None) -> Cells:

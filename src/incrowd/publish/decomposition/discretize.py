@@ -31,10 +31,10 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from incrowd.coding import clean, code_classes
 from incrowd.hierarchy.entropy_cuts import nested_cuts
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.release.intervals import Cuts, in_intervals
-from incrowd.table import clean, code_classes
 
 __all__ = ["Cuts", "discretized", "in_intervals", "mdl_cuts", "quasi_cuts"]
 

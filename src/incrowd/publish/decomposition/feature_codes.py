@@ -18,12 +18,12 @@ import numpy.typing as npt
 import polars as pl
 from sklearn.tree import BaseDecisionTree
 
+from incrowd.coding import clean
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.learn.c45 import C45
 from incrowd.learn.naive_bayes import NaiveBayes
 from incrowd.publish.decomposition.discretize import mdl_cuts
 from incrowd.release.intervals import in_intervals
-from incrowd.table import clean
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from incrowd.coding import code_classes, used_rows
 from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy.hierarchy import Codes, type_of
 from incrowd.privacy import Privacy, exact
@@ -36,7 +37,6 @@ from incrowd.publish.decomposition.wrapper_fitness import WrapperFitness
 from incrowd.release import ProjectionRelease
 from incrowd.release.intervals import Cuts, in_intervals
 from incrowd.schema import Schema
-from incrowd.table import code_classes, used_rows
 
 Int64 = npt.NDArray[np.int64]
 QuasiSets = Sequence[Sequence[str]]

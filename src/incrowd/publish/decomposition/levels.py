@@ -39,11 +39,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from incrowd.coding import code_classes
 from incrowd.errors import ParameterError
 from incrowd.kernels.groups import count_by_group, label_groups
 from incrowd.kernels.jit import interpreted
 from incrowd.learn.columns import Column, numbers_of
-from incrowd.table import code_classes
 
 Codes = npt.NDArray[np.int32]
 

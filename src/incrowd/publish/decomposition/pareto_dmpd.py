@@ -38,6 +38,7 @@ import numpy as np
 import polars as pl
 
 from incrowd import io
+from incrowd.coding import used_rows
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.publish.decomposition.dmpd import DMPD, Numbers
 from incrowd.publish.decomposition.feature_search import EMPTY, Partition, partition_of, require_whole
@@ -47,7 +48,6 @@ from incrowd.publish.publisher import Progress
 from incrowd.release import ProjectionRelease
 from incrowd.release.checked import checked
 from incrowd.schema import Schema
-from incrowd.table import used_rows
 
 if TYPE_CHECKING:
     from incrowd.publish.decomposition.feature_partition import Features

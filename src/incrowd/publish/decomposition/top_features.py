@@ -36,11 +36,11 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
+from incrowd.coding import clean, code_classes
 from incrowd.errors import ParameterError
 from incrowd.hierarchy.entropy_cuts import TIE
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.publish.decomposition.feature_search import require_whole
-from incrowd.table import clean, code_classes
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import incrowd as ic
-from incrowd.table import Table
+from incrowd.coding import Table
 from strategies import tables
 
 
