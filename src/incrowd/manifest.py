@@ -1,0 +1,384 @@
+"""Manifest: what everybody may know about a release. The only place that knows the keys of manifest.json.
+
+The verifier has a reader of its own (`incrowd.verify`), so that nobody vouches for themselves. What the keys mean is
+written in docs/release-format.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from incrowd.errors import InputError
+
+FORMAT = 2
+ROWS, PROJECTIONS = "rows", "projections"
+
+_NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """One promise, with the parameters of its kind: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha`` or ``lkc``."""
+
+    kind: str
+    k: int | None = None
+    l: float | None = None
+    l_kind: str | None = None
+    c: float | None = None
+    t: float | None = None
+    ordered: bool | None = None
+    alpha: float | None = None
+    L: int | None = None
+    K: int | None = None
+    C: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The promise for people."""
+        if self.kind == "lkc":
+            return f"LKC = ({self.L}, {self.K}, {self.C})"
+        return f"{self.kind} = {getattr(self, self.kind)}"
+
+    @property
+    def crowd(self) -> int | None:
+        """The smallest crowd that is promised, if the promise is about that."""
+        return self.K if self.kind == "lkc" else self.k
+
+    @property
+    def belief(self) -> float | None:
+        """The largest share of a sensitive value that is promised, if the promise is about that."""
+        if self.kind == "l":
+            return 1 / float(self.l or 1) if self.l_kind == "frequency" else None
+        return self.C if self.kind == "lkc" else self.alpha
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, the parameters of this kind only."""
+        own = ("l", "l_kind", *(("c",) if self.l_kind == "recursive" else ()))
+        names = own if self.kind == "l" else _NUMBERS[self.kind]
+        return {"kind": self.kind} | {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
+        """Read what `to_dict` returned."""
+        known = {field.name for field in fields(cls)}
+        if data.get("kind") not in {*_NUMBERS, "l"} or set(data) - known:
+            raise _unreadable("guarantees")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Method:
+    """The publisher by its name, and the parameters that it was given."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Rows that came in, were dropped for a missing value, were suppressed, and are released."""
+
+    input: int
+    missing: int
+    suppressed: int
+    released: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What happened to missing values, and which texts count as missing."""
+
+    policy: str
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """A quasi-identifier of numbers or dates, of which any range is a cell.
+
+    `cuts` lie between values (joined domains), or `values` lists them (exact); `counts` tell how many rows are in
+    each range between cuts, or have each value, and `missing` how many have none (``None``: there is no such row).
+    """
+
+    name: str
+    type: str
+    missing: int | None
+    cuts: tuple[Any, ...] | None
+    values: tuple[Any, ...] | None
+    counts: tuple[int, ...]
+    kind: ClassVar[str] = "intervals"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        marks = {"cuts": list(self.cuts)} if self.cuts is not None else {"values": list(self.values or ())}
+        head = {"name": self.name, "kind": self.kind, "type": self.type, "missing": self.missing}
+        return head | marks | {"counts": list(self.counts)}
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """A quasi-identifier of listed values: a ``taxonomy``, or ``names`` in an order of their own.
+
+    `rest` lists the leaves that stand for several values.
+    """
+
+    name: str
+    kind: str
+    type: str
+    leaves: tuple[Any, ...]
+    levels: tuple[tuple[str, ...], ...] | None
+    rest: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        head = {"name": self.name, "kind": self.kind, "type": self.type, "leaves": list(self.leaves)}
+        tree = {} if self.levels is None else {"levels": [list(level) for level in self.levels]}
+        return head | tree | {"rest": list(self.rest), "counts": list(self.counts)}
+
+
+Quasi = Ranges | Leaves
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts."""
+
+    name: str
+    type: str
+    form: str
+    values: tuple[Any, ...] | None = None
+    counts: tuple[int, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        head = {"name": self.name, "type": self.type, "form": self.form}
+        if self.values is None or self.counts is None:
+            return head
+        return head | {"values": list(self.values), "counts": list(self.counts)}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One column of a projection: `cuts` where numbers are shown as intervals, `suppressed` rows that lost theirs."""
+
+    name: str
+    role: str
+    type: str | None
+    cuts: tuple[float, ...] | None
+    suppressed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        cuts = None if self.cuts is None else list(self.cuts)
+        about = {"name": self.name, "role": self.role, "type": self.type, "cuts": cuts}
+        return about | {"suppressed": self.suppressed}
+
+
+@dataclass(frozen=True)
+class ClassColumn:
+    """The class of projections; its role is ``sensitive`` or ``other``."""
+
+    name: str
+    role: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What both kinds of release say."""
+
+    method: Method
+    guarantees: tuple[Guarantee, ...]
+    rows: RowCounts
+    missing: Missing
+    dropped: tuple[str, ...]
+    incrowd: str
+    polars: str
+    payload: ClassVar[str]
+
+    @property
+    def k(self) -> int:
+        """The smallest crowd that is promised."""
+        return max((g.crowd for g in self.guarantees if g.crowd is not None), default=1)
+
+    @property
+    def belief(self) -> float:
+        """The largest share of a sensitive value that is promised; 1 where nothing is."""
+        return min((g.belief for g in self.guarantees if g.belief is not None), default=1.0)
+
+    @property
+    def promises(self) -> str:
+        """All guarantees for people."""
+        return ", ".join(guarantee.text for guarantee in self.guarantees)
+
+    @property
+    def recognized_by(self) -> list[str]:
+        """Names of the columns by which the table of this release is recognized: the known ones and the secret one."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, the keys in the order of docs/release-format.md."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """Return the content of manifest.json."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+
+    def _head(self) -> dict[str, Any]:
+        return {"format": FORMAT, "incrowd": self.incrowd, "polars": self.polars}
+
+    def _method(self) -> dict[str, Any]:
+        return {"name": self.method.name, "parameters": dict(self.method.parameters)}
+
+    def _missing(self) -> dict[str, Any]:
+        return {"policy": self.missing.policy, "tokens": list(self.missing.tokens)}
+
+    @staticmethod
+    def from_json(text: str, where: str = "manifest.json") -> Manifest:
+        """Read a manifest of either kind; what cannot be one is an `InputError`."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise _unreadable(where) from error
+        if not isinstance(data, dict):
+            raise _unreadable(where)
+        if data.get("format") != FORMAT:
+            fact = f"{where} has format {data.get('format')!r}, and this version reads format {FORMAT}"
+            raise InputError(fact, "install the version of incrowd that wrote it")
+        kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
+        try:
+            return kind._read(data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _unreadable(where) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsManifest(Manifest):
+    """The manifest of generalized rows."""
+
+    recoding: str
+    domains: str
+    quasi: tuple[Quasi, ...]
+    sensitive: Sensitive | None
+    target: str | None
+    other: tuple[str, ...]
+    payload: ClassVar[str] = ROWS
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether rows with equal cells form a group."""
+        return self.recoding == "homogeneous"
+
+    @property
+    def recognized_by(self) -> list[str]:
+        """Names of the quasi-identifiers and the sensitive column."""
+        return [*(q.name for q in self.quasi), *([self.sensitive.name] if self.sensitive else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, the keys in the order of docs/release-format.md."""
+        return {
+            **self._head(),
+            "method": self._method(),
+            "recoding": self.recoding,
+            "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
+            "rows": dict(vars(self.rows)),
+            "missing": self._missing(),
+            "domains": self.domains,
+            "quasi": [q.to_dict() for q in self.quasi],
+            "sensitive": None if self.sensitive is None else self.sensitive.to_dict(),
+            "target": self.target,
+            "other": list(self.other),
+            "dropped": list(self.dropped),
+        }
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> RowsManifest:
+        about = data["sensitive"]
+        return cls(
+            **_shared(data),
+            recoding=str(data["recoding"]),
+            domains=str(data["domains"]),
+            quasi=tuple(_quasi(entry) for entry in data["quasi"]),
+            sensitive=None if about is None else Sensitive(**{name: _frozen(value) for name, value in about.items()}),
+            target=data["target"],
+            other=tuple(data["other"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionsManifest(Manifest):
+    """The manifest of projections."""
+
+    target: ClassColumn
+    quasi_sets: tuple[tuple[str, ...], ...]
+    parts: tuple[tuple[str, ...], ...]
+    columns: tuple[Shown, ...]
+    left_out: tuple[str, ...]
+    payload: ClassVar[str] = PROJECTIONS
+
+    @property
+    def recognized_by(self) -> list[str]:
+        """Names of the published quasi-identifiers and the class."""
+        return [*(column.name for column in self.columns if column.role == "quasi"), self.target.name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, the keys in the order of docs/release-format.md."""
+        return {
+            **self._head(),
+            "payload": self.payload,
+            "method": self._method(),
+            "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
+            "rows": dict(vars(self.rows)),
+            "missing": self._missing(),
+            "class": dict(vars(self.target)),
+            "quasi_sets": [list(known) for known in self.quasi_sets],
+            "parts": [list(part) for part in self.parts],
+            "columns": [column.to_dict() for column in self.columns],
+            "left_out": list(self.left_out),
+            "dropped": list(self.dropped),
+        }
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> ProjectionsManifest:
+        return cls(
+            **_shared(data),
+            target=ClassColumn(**data["class"]),
+            quasi_sets=_frozen(data["quasi_sets"]),
+            parts=_frozen(data["parts"]),
+            columns=tuple(
+                Shown(**{name: _frozen(value) for name, value in entry.items()}) for entry in data["columns"]
+            ),
+            left_out=tuple(data["left_out"]),
+        )
+
+
+def _shared(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "method": Method(str(data["method"]["name"]), dict(data["method"]["parameters"])),
+        "guarantees": tuple(Guarantee.from_dict(guarantee) for guarantee in data["guarantees"]),
+        "rows": RowCounts(**data["rows"]),
+        "missing": Missing(str(data["missing"]["policy"]), tuple(data["missing"]["tokens"])),
+        "dropped": tuple(data["dropped"]),
+        "incrowd": str(data["incrowd"]),
+        "polars": str(data["polars"]),
+    }
+
+
+def _quasi(entry: Mapping[str, Any]) -> Quasi:
+    given = {name: _frozen(value) for name, value in entry.items()}
+    if given.pop("kind") == Ranges.kind:
+        return Ranges(**({"cuts": None, "values": None} | given))
+    return Leaves(**({"levels": None} | given), kind=entry["kind"])
+
+
+def _frozen(value: Any) -> Any:  # noqa: ANN401 - plain data
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _unreadable(where: str) -> InputError:
+    fact = f"{where} cannot be read as the manifest of a release"
+    return InputError(fact, "give the folder that publish wrote; if it is that, the file was changed: get it again")
