@@ -65,7 +65,8 @@ class Guarantee:
         """Read what `to_dict` returned."""
         known = {field.name for field in fields(cls)}
         if data.get("kind") not in {*_NUMBERS, "l"} or set(data) - known:
-            raise _unreadable("guarantees")
+            where = "A guarantee"
+            raise _unreadable(where)
         return cls(**data)
 
 

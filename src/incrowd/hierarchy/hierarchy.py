@@ -157,6 +157,11 @@ class Hierarchy(ABC):
         return type_of(self.leaves)
 
     @property
+    def last_pos(self) -> Floats:
+        """Position of the last value of each leaf: that of the leaf, where leaves are single values."""
+        return self.pos
+
+    @property
     def has_missing(self) -> bool:
         """Whether the first leaf stands for a missing value."""
         return self.n_leaves > 0 and self.leaves[0] is None

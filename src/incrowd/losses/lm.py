@@ -20,10 +20,10 @@ from incrowd.losses.cells import Cells, Codes, Counts, Floats
 def lm_cells(hierarchy: Hierarchy, marginal: Counts, lo: Codes, hi: Codes) -> Floats:
     """Return the loss of each cell of one attribute, between 0 and 1; the marginal plays no part."""
     del marginal
-    pos = hierarchy.pos / 2  # the difference of the largest numbers is no number
-    if not pos[-1] > pos[0]:
+    first, last = hierarchy.pos / 2, hierarchy.last_pos / 2  # the difference of the largest numbers would overflow
+    if not last[-1] > first[0]:
         return np.zeros(np.shape(lo))
-    return np.asarray((pos[hi] - pos[lo]) / (pos[-1] - pos[0]))
+    return np.asarray((last[hi] - first[lo]) / (last[-1] - first[0]))
 
 
 def lm(cells: Cells) -> float:
@@ -37,8 +37,8 @@ def lm(cells: Cells) -> float:
 def _extent(cells: Cells, attribute: int) -> float:
     # LM is linear in the two ends, so counting each end's leaves is enough: no pass over floats.
     hierarchy = cells.hierarchies[attribute]
-    n, pos = hierarchy.n_leaves, hierarchy.pos / 2
-    if not pos[-1] > pos[0]:
+    n, first, last = hierarchy.n_leaves, hierarchy.pos / 2, hierarchy.last_pos / 2
+    if not last[-1] > first[0]:
         return 0.0
-    ends = np.bincount(cells.hi[:, attribute], minlength=n) - np.bincount(cells.lo[:, attribute], minlength=n)
-    return float(np.sum(ends * (pos - pos[0]) / (pos[-1] - pos[0])))
+    ends, starts = (np.bincount(side[:, attribute], minlength=n) for side in (cells.hi, cells.lo))
+    return float(np.sum((ends * (last - first[0]) - starts * (first - first[0])) / (last[-1] - first[0])))

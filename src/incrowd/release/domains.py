@@ -1,0 +1,365 @@
+"""Published domains: what a manifest tells about the values of a quasi-identifier.
+
+By default no value and no count is told that fewer than k rows share (*joined* domains). Numbers and dates are told by
+cut points that are no values of the table; rare values of a taxonomy are joined in their closest ancestor, rare names
+of an order with their neighbours; counts are rounded at random to multiples of k. Cells stay as they are, except that
+cells of ordered names are widened to the names that were joined. ``exact`` domains list everything.
+
+What is kept by the owner (`ExactDomain`) leads from the original's values to the published leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.errors import InputError
+from incrowd.hierarchy import Hierarchy, Intervals, Taxonomy
+from incrowd.hierarchy.hierarchy import Codes, Floats, leaves_from_data, leaves_to_data, text
+from incrowd.manifest import Leaves, Quasi, Ranges
+from incrowd.release.atoms import Atoms, after, numbers_of
+from incrowd.release.cut_points import between, cut_points, starts_of
+
+Int64 = npt.NDArray[np.int64]
+
+_REST = " (rest)"
+
+
+@dataclass(frozen=True)
+class ExactDomain:
+    """What the owner keeps of a quasi-identifier: all its leaves, how often each occurs, and where it was published.
+
+    Attributes
+    ----------
+    leaf_of
+        The published leaf of each leaf; ``None`` for numbers and dates, which speak for themselves.
+    """
+
+    hierarchy: Hierarchy
+    counts: Int64
+    leaf_of: Codes | None
+
+    def cells(self, published: Hierarchy, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """Return published cells in leaves of the exact hierarchy."""
+        if self.leaf_of is None:
+            ends = published.ends if isinstance(published, Atoms) else published.leaves
+            first, last = published.leaves.gather(lo), ends.gather(hi)
+            return self.hierarchy.encode(first), self.hierarchy.encode(last)
+        key = lo.astype(np.int64) * published.n_leaves + hi
+        distinct, inverse = np.unique(key, return_inverse=True)
+        exact = np.empty((len(distinct), 2), np.int32)
+        for number, (a, b) in enumerate(zip(*divmod(distinct, published.n_leaves), strict=True)):
+            inside = np.flatnonzero((self.leaf_of >= a) & (self.leaf_of <= b))
+            exact[number] = inside[0], inside[-1]
+        return exact[inverse, 0], exact[inverse, 1]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A quasi-identifier as it is published.
+
+    Attributes
+    ----------
+    entry
+        What the manifest says.
+    hierarchy
+        The published leaves.
+    weights
+        How often each of them occurs, about.
+    """
+
+    entry: Quasi
+    hierarchy: Hierarchy
+    weights: Floats
+
+
+def publish_domain(
+    name: str, exact: Hierarchy, counts: Int64, lo: Codes, hi: Codes, *, least: int, rng: np.random.Generator | None
+) -> tuple[Domain, Codes, Codes, ExactDomain]:
+    """Return a published domain, cells in its leaves, and what the owner keeps.
+
+    Parameters
+    ----------
+    exact
+        The hierarchy that the cells were chosen in.
+    counts
+        Rows that have each of its leaves.
+    lo, hi
+        The cells.
+    least
+        Rows that must share whatever is told.
+    rng
+        Rounds counts; ``None`` tells everything exactly.
+    """
+    if isinstance(exact, Intervals) and exact.ordered:
+        entry: Quasi = _ranges(name, exact, counts, least, rng)
+        domain, first, last = read_ranges(entry, exact.leaves.gather(lo), exact.leaves.gather(hi))
+        return domain, first, last, ExactDomain(exact, counts, None)
+    if rng is None:
+        joined = [_Leaf(name, (i,), 0) for i, name in enumerate(text(exact.leaves))]
+    else:
+        joined = _join_names(exact, counts, least) if isinstance(exact, Intervals) else _join_tree(exact, counts, least)
+    hierarchy, order = _assemble(exact, joined)
+    leaf_of = np.empty(exact.n_leaves, np.int32)
+    for place, number in enumerate(order):
+        leaf_of[list(joined[number].members)] = place
+    totals = np.bincount(leaf_of, weights=counts, minlength=len(joined)).astype(np.int64)
+    told = totals if rng is None else rounded(totals, least, rng)
+    entry = Leaves(
+        name=name,
+        kind="names" if isinstance(exact, Intervals) else "taxonomy",
+        type=exact.type,
+        leaves=tuple(_whole(leaf) if exact.type == "int" else leaf for leaf in leaves_to_data(hierarchy.leaves)),
+        levels=None if isinstance(exact, Intervals) else tuple(map(tuple, hierarchy.to_dict()["levels"])),
+        rest=tuple(place for place, number in enumerate(order) if joined[number].is_rest),
+        counts=tuple(told.tolist()),
+    )
+    domain = Domain(entry, hierarchy, np.asarray(told, np.float64))
+    return domain, *_published_cells(leaf_of, lo, hi), ExactDomain(exact, counts, leaf_of)
+
+
+def _whole(leaf: float | None) -> float | None:
+    """Write a whole number as one; beside joined leaves, which are none, it is a float."""
+    return int(leaf) if leaf is not None and float(leaf).is_integer() else leaf
+
+
+def _published_cells(leaf_of: Codes, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+    """Return the first and the last published leaf of each cell; siblings may stand in another order."""
+    distinct, inverse = np.unique(lo.astype(np.int64) * len(leaf_of) + hi, return_inverse=True)
+    inside = [leaf_of[a : b + 1] for a, b in zip(*divmod(distinct, len(leaf_of)), strict=True)]
+    first, last = (np.array([end(part) for part in inside], np.int32) for end in (np.min, np.max))
+    return first[inverse], last[inverse]
+
+
+def rounded(counts: Int64, base: int, rng: np.random.Generator) -> Int64:
+    """Round counts at random to multiples of a number, so that they are right in the mean."""
+    down, over = np.divmod(counts, base)
+    return np.asarray((down + (rng.random(len(counts)) * base < over)) * base)
+
+
+def _ranges(name: str, exact: Intervals, counts: Int64, least: int, rng: np.random.Generator | None) -> Ranges:
+    first = int(exact.has_missing)
+    missing = int(counts[0]) if first else None
+    if rng is None:
+        values = leaves_to_data(exact.leaves.slice(first))
+        return Ranges(name, exact.type, missing, None, tuple(values), tuple(counts[first:].tolist()))
+    present = np.flatnonzero(counts[first:]) + first
+    numbers = numbers_of(exact.leaves)[present]
+    cuts = cut_points(numbers.tolist(), counts[present].tolist(), least=least, kind=exact.type)
+    starts = np.array(starts_of(cuts, exact.type), numbers.dtype)
+    place = np.searchsorted(starts, numbers, side="right")
+    totals = np.bincount(place, weights=counts[present], minlength=len(cuts) + 1).astype(np.int64)
+    if missing is not None:
+        missing = int(rounded(np.array([missing]), least, rng)[0])
+    return Ranges(name, exact.type, missing, tuple(cuts), None, tuple(rounded(totals, least, rng).tolist()))
+
+
+def read_ranges(entry: Quasi, lo: pl.Series, hi: pl.Series) -> tuple[Domain, Codes, Codes]:
+    """Return the domain of numbers or dates, and cells given by their first and last values in its leaves."""
+    assert isinstance(entry, Ranges)
+    has_missing = entry.missing is not None
+    if entry.values is not None:
+        hierarchy: Hierarchy = Intervals(
+            leaves_from_data([*([None] if has_missing else []), *entry.values], entry.type)
+        )
+        weights = np.array([*([entry.missing] if has_missing else []), *entry.counts], np.float64)
+        return Domain(entry, hierarchy, weights), hierarchy.encode(lo), hierarchy.encode(hi)
+    ends = numbers_of(hi.drop_nulls()), numbers_of(lo.drop_nulls())
+    if not len(ends[0]):  # every cell is the missing value
+        return _only_missing(entry, lo)
+    known_lo = ends[1] if len(ends[1]) else ends[0]
+    bottom, top = min(known_lo.min(), ends[0].min()), ends[0].max()
+    cuts = np.array(starts_of(entry.cuts or (), entry.type), known_lo.dtype)
+    starts = np.unique(np.concatenate([[bottom], known_lo, after(ends[0][ends[0] < top]), cuts]).astype(known_lo.dtype))
+    starts = starts[(starts >= bottom) & (starts <= top)]
+    atoms = Atoms(starts, top, entry.type, missing=has_missing)
+    place = np.searchsorted(cuts, atoms.starts, side="right")
+    width = atoms.widths()
+    whole = np.bincount(place, weights=width, minlength=len(cuts) + 1)
+    pieces = np.bincount(place, minlength=len(cuts) + 1)
+    share = np.where(whole[place] > 0, width / np.where(whole > 0, whole, 1)[place], 1 / np.maximum(pieces, 1)[place])
+    weights = np.array(entry.counts, np.float64)[place] * share
+    if has_missing:
+        weights = np.concatenate([[float(entry.missing or 0)], weights])
+    first = np.where(
+        lo.is_null().to_numpy(), 0, np.searchsorted(starts, numbers_of(lo), side="right") - 1 + has_missing
+    )
+    last = np.where(hi.is_null().to_numpy(), 0, np.searchsorted(starts, numbers_of(hi), side="right") - 1 + has_missing)
+    return Domain(entry, atoms, weights), first.astype(np.int32), last.astype(np.int32)
+
+
+def _only_missing(entry: Ranges, lo: pl.Series) -> tuple[Domain, Codes, Codes]:
+    hierarchy = Intervals(leaves_from_data([None], entry.type))
+    none = np.zeros(len(lo), np.int32)
+    return Domain(entry, hierarchy, np.ones(1)), none, none
+
+
+def read_leaves(entry: Leaves) -> Domain:
+    """Return the domain of a taxonomy or of ordered names."""
+    kind = _leaf_type(entry.leaves, entry.type)
+    leaves = leaves_from_data(list(entry.leaves), kind)
+    if entry.levels is None:
+        hierarchy: Hierarchy = Intervals(leaves)
+    else:
+        hierarchy = PublishedTaxonomy(leaves, entry.levels, rest=[entry.leaves[i] for i in entry.rest])
+    if leaves_to_data(hierarchy.leaves) != list(entry.leaves):
+        fact = f"The leaves of {entry.name!r} do not stand in the order of their tree"
+        raise InputError(fact, "the manifest was edited: get the release again")
+    return Domain(entry, hierarchy, np.array(entry.counts, np.float64))
+
+
+def _leaf_type(leaves: Sequence[Any], kind: str) -> str:
+    """Return the type that holds all leaves: a joined leaf may be text, or a number that is not whole."""
+    known = [leaf for leaf in leaves if leaf is not None]
+    if kind == "int":
+        return "int" if all(isinstance(leaf, int) for leaf in known) else "float"
+    return "str" if kind == "bool" and any(isinstance(leaf, str) for leaf in known) else kind
+
+
+class PublishedTaxonomy(Taxonomy):
+    """A taxonomy some of whose leaves stand for several values; such a leaf alone has the label of its node."""
+
+    def __init__(self, leaves: Any, uppers: Sequence[Sequence[str]], *, rest: Sequence[Any]) -> None:  # noqa: ANN401
+        super().__init__(leaves, uppers)
+        known = leaves_to_data(self.leaves)
+        self._rest = frozenset(known.index(value) for value in rest)
+
+    def label(self, lo: int, hi: int) -> str:
+        """Return the name of the lowest node that is exactly ``[lo, hi]``."""
+        for level in range(int(lo in self._rest), self.n_levels):
+            if self._lo[level, lo] == lo and self._hi[level, lo] == hi:
+                return self._names[level][lo]
+        return super().label(lo, hi)
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A published leaf: the leaves that it joins, and the level of the node that they are joined in (0: one value)."""
+
+    name: str | None
+    members: tuple[int, ...]
+    level: int
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether it stands for values that are not listed."""
+        return self.level > 0
+
+
+def _join_names(exact: Intervals, counts: Int64, least: int) -> list[_Leaf]:
+    """Join neighbouring names until each leaf has enough rows; the missing value stays alone."""
+    first = int(exact.has_missing)
+    names = text(exact.leaves)
+    groups: list[list[int]] = []
+    open_group: list[int] = []
+    for leaf in range(first, exact.n_leaves):
+        open_group.append(leaf)
+        if counts[open_group].sum() >= least:
+            groups.append(open_group)
+            open_group = []
+    if open_group:
+        groups = [*groups[:-1], [*(groups[-1] if groups else []), *open_group]]
+    taken: set[str] = set()
+    found = [_Leaf(None, (0,), 0)] if first else []
+    for group in groups:
+        if len(group) == 1 and counts[group[0]] >= least:
+            found.append(_Leaf(names[group[0]], tuple(group), 0))
+        else:
+            told = f"{names[group[0]]} to {names[group[-1]]}" if len(group) > 1 else _REST.strip()
+            found.append(_Leaf(_unused(told, taken, names), tuple(group), 1))
+    return found
+
+
+def _join_tree(exact: Hierarchy, counts: Int64, least: int) -> list[_Leaf]:
+    """Join the rare values below each node that has enough rows; the missing value stays alone."""
+    _, hi = exact.levels()
+    names = [text(exact.leaves), *exact.to_dict()["levels"]]
+    up_to = np.concatenate([[0], np.cumsum(counts)])
+    found: list[_Leaf] = []
+    below = [{name for level in names[:height] for name in level} for height in range(len(names))]
+    taken: set[str] = set()
+
+    def walk(level: int, a: int, b: int) -> None:
+        if level == 0 or (exact.has_missing and b == 0):
+            found.append(_Leaf(None if exact.leaves[a] is None else names[0][a], (a,), 0))
+            return
+        rare: list[int] = []
+        for i, j in _children(hi[level - 1], a, b):
+            if up_to[j + 1] - up_to[i] >= least or (exact.has_missing and j == 0):
+                walk(level - 1, i, j)
+            else:
+                rare += range(i, j + 1)
+        if rare:
+            found.append(_Leaf(_unused(names[level][a], taken, below[level]), tuple(rare), level))
+
+    walk(len(hi) - 1, 0, exact.n_leaves - 1)
+    return found
+
+
+def _children(last: Codes, a: int, b: int) -> Iterator[tuple[int, int]]:
+    while a <= b:
+        yield a, int(last[a])
+        a = int(last[a]) + 1
+
+
+def _unused(name: str, taken: set[str], others: Collection[str]) -> str:
+    """Return a name that nothing else has, and take it."""
+    while name in taken or name in others:
+        name += _REST
+    taken.add(name)
+    return name
+
+
+def _assemble(exact: Hierarchy, joined: list[_Leaf]) -> tuple[Hierarchy, list[int]]:
+    """Return the hierarchy of the published leaves, and which leaf stands at each of its places."""
+    values = _values(exact, joined)
+    if isinstance(exact, Intervals):
+        return Intervals(values), list(range(len(joined)))
+    names = [text(exact.leaves), *exact.to_dict()["levels"]]
+    uppers = [
+        [str(leaf.name) if height < leaf.level else names[height][leaf.members[0]] for leaf in joined]
+        for height in range(1, len(names))
+    ]
+    rest = [value for value, leaf in zip(leaves_to_data(values), joined, strict=True) if leaf.is_rest]
+    hierarchy = PublishedTaxonomy(values, uppers, rest=rest)
+    place = {value: number for number, value in enumerate(leaves_to_data(values))}
+    return hierarchy, [place[value] for value in leaves_to_data(hierarchy.leaves)]
+
+
+def _values(exact: Hierarchy, joined: list[_Leaf]) -> pl.Series:
+    """Return the values of the published leaves: text for joined names, a number or day that no leaf is otherwise."""
+    if not any(leaf.is_rest for leaf in joined):
+        return exact.leaves.gather([leaf.members[0] for leaf in joined])
+    if not exact.ordered:
+        return pl.Series("", [leaf.name for leaf in joined], pl.String())
+    numbers = numbers_of(exact.leaves)
+    own = set(numbers.tolist())
+    values: list[Any] = []
+    for leaf in joined:
+        if exact.leaves[leaf.members[0]] is None:
+            values.append(None)
+        elif not leaf.is_rest:
+            values.append(numbers[leaf.members[0]].item())
+        else:
+            values.append(_stand_in(numbers[list(leaf.members)].min().item(), own, exact.type))
+            own.add(values[-1])
+    kind: pl.DataType = pl.Int64() if all(v is None or isinstance(v, int) for v in values) else pl.Float64()
+    series = pl.Series("", values, kind, strict=False)
+    return series.cast(pl.Int32()).cast(pl.Date()) if exact.type == "date" else series
+
+
+def _stand_in(smallest: Any, own: set[Any], kind: str) -> Any:  # noqa: ANN401
+    """Return a number or day near a value that is none of the column's."""
+    if kind == "date":
+        day = smallest
+        while day in own:
+            day += 1
+        return day
+    larger = min((value for value in own if value > smallest), default=smallest + 1)
+    found = between(smallest, larger, "float" if isinstance(smallest, float) or isinstance(larger, float) else kind)
+    return smallest if found is None else found
