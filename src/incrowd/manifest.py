@@ -39,8 +39,25 @@ class Guarantee:
     def text(self) -> str:
         """The promise for people."""
         if self.kind == "lkc":
-            return f"LKC = ({self.L}, {self.K}, {self.C})"
-        return f"{self.kind} = {getattr(self, self.kind)}"
+            return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
+        named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
+        return f"{self.kind} = {_number(getattr(self, self.kind))}{named}"
+
+    @property
+    def sentence(self) -> str:
+        """The promise as a sentence."""
+        if self.kind == "k":
+            return f"every row fits at least {self.k} people"
+        if self.kind == "l" and self.l_kind == "frequency":
+            return f"no sensitive value has more than {self.belief:.1%} (l = {_number(self.l)})"
+        if self.kind == "l":
+            return f"sensitive values are diverse, l = {_number(self.l)} ({self.l_kind})"
+        if self.kind == "alpha":
+            return f"no sensitive value has more than {self.alpha:.1%}"
+        if self.kind == "lkc":
+            known = f"any {self.L} known values fit at least {self.K} people"
+            return f"{known}, and tell no sensitive value with more than {self.C:.1%}"
+        return self.text
 
     @property
     def crowd(self) -> int | None:
@@ -374,6 +391,10 @@ def _quasi(entry: Mapping[str, Any]) -> Quasi:
     if given.pop("kind") == Ranges.kind:
         return Ranges(**({"cuts": None, "values": None} | given))
     return Leaves(**({"levels": None} | given), kind=entry["kind"])
+
+
+def _number(value: float | None) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _frozen(value: Any) -> Any:  # noqa: ANN401 - plain data

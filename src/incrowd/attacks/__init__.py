@@ -18,7 +18,7 @@ from incrowd.attacks.finding import Finding, Score
 from incrowd.attacks.report import AttackReport
 from incrowd.attacks.scene import look
 from incrowd.errors import IncompatibleError, ParameterError
-from incrowd.release import Release
+from incrowd.release import Release, RowRelease
 
 __all__ = ["ATTACKS", "AttackReport", "Finding", "Score", "attack", "load"]
 
@@ -98,13 +98,13 @@ def attack(
             findings.append(intersection.attack(scene, before))
     report("attacking", len(names), len(names))
     manifest = loaded.manifest
-    return AttackReport(manifest["method"]["name"], manifest["guarantees"], scene.n_people, tuple(findings))
+    return AttackReport(manifest.method.name, manifest.guarantees, scene.n_people, tuple(findings))
 
 
-def load(release: Release | str | Path) -> Release:
+def load(release: Release | str | Path) -> RowRelease:
     """Return a release of generalized rows, from its folder if need be."""
     loaded: object = release if not isinstance(release, str | Path) else Release.load(release)
-    if not isinstance(loaded, Release):
+    if not isinstance(loaded, RowRelease):
         fact = f"Attacks are about rows with generalized cells, and this is a {type(loaded).__name__}"
         raise IncompatibleError(fact, "projections are judged by incrowd verify with --original")
     return loaded

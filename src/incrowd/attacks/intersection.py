@@ -80,7 +80,7 @@ def _same_values(scenes: Sequence[Scene]) -> bool:
     """Tell whether all releases are about the same sensitive column, coded alike."""
     first = scenes[0].release
     return all(
-        s.release.manifest["sensitive"]["name"] == first.manifest["sensitive"]["name"]
+        s.release.manifest.recognized_by[-1] == first.manifest.recognized_by[-1]
         and s.release.sensitive_values.equals(first.sensitive_values)
         for s in scenes[1:]
     )

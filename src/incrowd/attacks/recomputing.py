@@ -28,9 +28,9 @@ _MOST_PEOPLE = 10_000  # beyond, a run takes longer than it is worth
 
 def method_of(scene: Scene) -> NSVDist | None:
     """Return the method with its published parameters, if it is one that can be repeated."""
-    about = scene.release.manifest["method"]
-    given = about["parameters"]
-    if about["name"] != NSVDist.name or given.get("mode") == "hardened":
+    about = scene.release.manifest.method
+    given = about.parameters
+    if about.name != NSVDist.name or given.get("mode") == "hardened":
         return None
     if scene.n_suppressed or scene.n_people > _MOST_PEOPLE:
         return None
@@ -121,7 +121,7 @@ def _key(people: Int64, counts: Int64) -> tuple[bytes, bytes]:
 def _table(scene: Scene, world: Codes) -> Table:
     """Return the people as a table, with the values of a world."""
     release = scene.release
-    name = str(release.manifest["sensitive"]["name"])
+    name = str(release.manifest.recognized_by[-1])
     quasi: dict[str, Spec | None] = dict.fromkeys(release.quasi)  # roles only: the hierarchies are built
     schema = Schema(quasi=quasi, sensitive=name, rest="drop")
     return Table(

@@ -64,7 +64,7 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
         possible &= beliefs(scene, scene.pairs)[scene.point_of] > 0
     statements = collect(scene)
     alone = certain_alone(statements, possible) if told.any() else np.zeros(scene.n_people, np.bool_)
-    everybody = state(np.arange(scene.n_people), np.array(scene.release.manifest["sensitive"]["marginal"], np.int64))
+    everybody = state(np.arange(scene.n_people), scene.release.sensitive_counts())
     possible = propagate([*statements, everybody], possible)
 
     def judged(facts: list[Statement]) -> Finding:
@@ -76,7 +76,7 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
     finding = judged(blocks or statements)
     if not blocks or finding.ok:
         return finding
-    if scene.release.manifest["method"]["parameters"]["k"] < _HIDES_BLOCKS:
+    if scene.release.manifest.method.parameters["k"] < _HIDES_BLOCKS:
         return replace(finding, why=f"{finding.why}; he knows the blocks, which a k as small as this does not hide")
     bound = f"; told the owner's blocks as well, which are not published, he would reach: {finding.success}"
     finding = judged(statements)
@@ -125,7 +125,7 @@ def _believe(
 def _tilts(scene: Scene, statements: list[Statement]) -> Floats:
     """Return log weights of people in a box who are not counted: of a value that has filled up there may be many."""
     counts = np.stack([s.counts for s in statements])
-    given = scene.release.manifest["method"]["parameters"]
+    given = scene.release.manifest.method.parameters
     if scene.release.cell_counts is None or tells_blocks(scene) or not {"k", "l"} <= set(given):
         return np.zeros(counts.shape)
     cap = int(given["k"] / exact(given["l"]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from incrowd.attacks.finding import Finding
 from incrowd.errors import VerificationError
+from incrowd.manifest import Guarantee
 
 _MOST_SHOWN = 8
 _CAVEAT = "This is evidence for review: attacks that were tried, not all that are possible."
@@ -31,7 +32,7 @@ class AttackReport:
     """
 
     method: str
-    guarantees: Sequence[Mapping[str, Any]]
+    guarantees: Sequence[Guarantee]
     people: int
     findings: tuple[Finding, ...]
 
@@ -72,14 +73,14 @@ class AttackReport:
         """Return plain data, ready for JSON: row numbers of the original, never a value."""
         return {
             "method": self.method,
-            "guarantees": [dict(g) for g in self.guarantees],
+            "guarantees": [g.to_dict() for g in self.guarantees],
             "people": self.people,
             "ok": self.ok,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def __str__(self) -> str:
-        promised = "; ".join(_in_words(g) for g in self.guarantees) or "nothing"
+        promised = "; ".join(g.sentence for g in self.guarantees) or "nothing"
         lines = [self.headline, f"Promised: {promised}."]
         for finding in self.findings:
             lines += ["", f"{finding.attack}: {finding.verdict}"]
@@ -108,22 +109,3 @@ class AttackReport:
         return (
             f"<div><p><b>{html.escape(self.headline)}</b></p><table><tr>{head}</tr>{rows}</table><p>{_CAVEAT}</p></div>"
         )
-
-
-def _in_words(guarantee: Mapping[str, Any]) -> str:
-    """Write a promise in plain words."""
-    kind = guarantee["kind"]
-    if kind == "k":
-        return f"every row fits at least {guarantee['k']} people"
-    if kind == "l" and guarantee["l_kind"] == "frequency":
-        return f"no sensitive value has more than {1 / guarantee['l']:.1%} (l = {guarantee['l']:g})"
-    if kind == "l":
-        return f"sensitive values are diverse, l = {guarantee['l']:g} ({guarantee['l_kind']})"
-    if kind == "alpha":
-        return f"no sensitive value has more than {guarantee['alpha']:.1%}"
-    if kind == "lkc":
-        return (
-            f"any {guarantee['L']} known values fit at least {guarantee['K']} people, "
-            f"and tell no sensitive value with more than {guarantee['C']:.1%}"
-        )
-    return f"{kind} = {guarantee.get(kind)}"

@@ -6,7 +6,6 @@ attribute by attribute: a few passes over n^2 / 8 bytes, however many values a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,7 @@ from incrowd.errors import SchemaError
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.groups import label_groups
 from incrowd.recoding import nearest_leaves
-from incrowd.release import Release
+from incrowd.release import RowRelease
 
 Int64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -75,7 +74,7 @@ class Scene:
         What is promised: the least crowd, and the largest belief in a sensitive value (1 when nothing is promised).
     """
 
-    release: Release
+    release: RowRelease
     codes: Codes
     rows: Int64
     truth: Codes | None
@@ -148,8 +147,8 @@ class Scene:
     @cached_property
     def prior(self) -> Floats:
         """How often each sensitive value occurs in the release, as a share: the manifest tells everybody."""
-        counts = np.array(self.release.manifest["sensitive"]["marginal"], np.float64)
-        return np.asarray(counts / counts.sum())
+        counts = self.release.sensitive_counts().astype(np.float64)
+        return np.asarray(counts / max(1.0, counts.sum()))
 
     def people_at(self, points: npt.NDArray[Any]) -> Int64:
         """Return the people at some points."""
@@ -162,14 +161,13 @@ class Scene:
         return np.concatenate([[0], np.cumsum(self.point_size)]), np.argsort(self.point_of, kind="stable")
 
 
-def look(release: Release, original: pl.DataFrame, *, same: bool = True) -> Scene:
+def look(release: RowRelease, original: pl.DataFrame, *, same: bool = True) -> Scene:
     """Code the people of the original by the hierarchies of the release.
 
     `same` demands that it is the table of this release; otherwise people whom the release does not know fit no row.
     """
     manifest = release.manifest
-    about = manifest["sensitive"]
-    wanted = [*release.quasi, *([about["name"]] if about else [])]
+    about, wanted = manifest.sensitive, manifest.recognized_by
     lacking = [name for name in wanted if name not in original.columns]
     if lacking:
         fact = f"The original has no column {', '.join(map(repr, lacking))}"
@@ -178,67 +176,53 @@ def look(release: Release, original: pl.DataFrame, *, same: bool = True) -> Scen
     codes = code_quasi(release, original)
     truth = code_sensitive(release, original)
     kept = np.ones(original.height, np.bool_)
-    if same and manifest["missing"]["policy"] == "drop":
+    if same and manifest.missing.policy == "drop":
         for column in columns:
             kept &= column.is_not_null().to_numpy()
         if about:
-            tokens = manifest["missing"]["tokens"]
-            kept &= clean(original[about["name"]], None, None, tokens).is_not_null().to_numpy()
+            kept &= clean(original[about.name], None, None, manifest.missing.tokens).is_not_null().to_numpy()
     outside = kept & (codes == OUTSIDE).any(axis=1)
     if truth is not None:
         outside |= kept & (truth == UNKNOWN)
-    if same and (outside.any() or kept.sum() != manifest["rows"]["released"] + manifest["rows"]["suppressed"]):
+    n_people = manifest.rows.released + manifest.rows.suppressed
+    if same and (outside.any() or kept.sum() != n_people):
         fact = f"The original has {int(kept.sum())} people, {int(outside.sum())} of them outside the published domains"
-        fact += f", and the manifest says {manifest['rows']['released'] + manifest['rows']['suppressed']}"
+        fact += f", and the manifest says {n_people}"
         raise SchemaError(fact, "give the table that this release was made from")
     at = np.flatnonzero(kept)
-    k, limit = promises(manifest)
-    return Scene(release, np.asfortranarray(codes[at]), at, None if truth is None else truth[at], k, limit)
+    known = None if truth is None else truth[at]
+    return Scene(release, np.asfortranarray(codes[at]), at, known, manifest.k, manifest.belief)
 
 
-def code_quasi(release: Release, frame: pl.DataFrame, *, nearest: bool = False) -> Codes:
+def code_quasi(release: RowRelease, frame: pl.DataFrame, *, nearest: bool = False) -> Codes:
     """Return leaf ranks of the quasi-identifiers of any people, `OUTSIDE` where the release does not know a value.
 
     With `nearest`, an unknown number or date is the known one that is nearest to it.
     """
     coded = []
-    for hierarchy, column in zip(release.hierarchies, release.clean_quasi(frame), strict=True):
-        codes = hierarchy.encode(column)
+    found = release.encode(frame)
+    for m, (hierarchy, column) in enumerate(zip(release.hierarchies, release.clean_quasi(frame), strict=True)):
+        codes = found[:, m]
         if nearest and (codes == OUTSIDE).any() and hierarchy.ordered:
             codes = np.where(codes == OUTSIDE, nearest_leaves(hierarchy, column)[0], codes)
         coded.append(codes)
     return np.column_stack(coded)
 
 
-def code_sensitive(release: Release, frame: pl.DataFrame) -> Codes | None:
+def code_sensitive(release: RowRelease, frame: pl.DataFrame) -> Codes | None:
     """Return the sensitive value of any people as a number, `UNKNOWN` for one that the release does not know."""
-    about = release.manifest["sensitive"]
+    about = release.manifest.sensitive
     if not about:
         return None
-    column, values = frame[about["name"]], release.sensitive_values
-    if column.dtype == pl.Datetime and about["type"] == "date":
+    column, values = frame[about.name], release.sensitive_values
+    if column.dtype == pl.Datetime and about.type == "date":
         column = column.dt.date()
-    cleaned = clean(column, None, None, release.manifest["missing"]["tokens"])
-    cleaned = convert(cleaned.str.strip_chars() if cleaned.dtype == pl.String else cleaned, about["type"])
+    cleaned = clean(column, None, None, release.manifest.missing.tokens)
+    cleaned = convert(cleaned.str.strip_chars() if cleaned.dtype == pl.String else cleaned, about.type)
     known = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)})
     asked = pl.DataFrame({"value": cleaned.cast(values.dtype)})
     found = asked.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
     return found["code"].fill_null(UNKNOWN).to_numpy()
-
-
-def promises(manifest: Mapping[str, Any]) -> tuple[int, float]:
-    """Return the least crowd, and the largest belief in a sensitive value, that a manifest promises."""
-    k, limit = 1, 1.0
-    for g in manifest["guarantees"]:
-        if g["kind"] == "k":
-            k = max(k, int(g["k"]))
-        elif g["kind"] == "lkc":
-            k, limit = max(k, int(g["K"])), min(limit, float(g["C"]))
-        elif g["kind"] == "alpha":
-            limit = min(limit, float(g["alpha"]))
-        elif g["kind"] == "l" and g["l_kind"] == "frequency":
-            limit = min(limit, 1 / float(g["l"]))
-    return k, limit
 
 
 def find_pairs(points: Codes, lo: Codes, hi: Codes) -> Pairs | None:

@@ -17,6 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from incrowd.attacks.scene import Int64, Scene
+from incrowd.release import Blocks
 
 _MOST_ENTRIES = 4 * 10**6
 
@@ -76,17 +77,18 @@ def collect(scene: Scene) -> list[Statement]:
 
 def tells_blocks(scene: Scene) -> bool:
     """Tell whether distributions are made of shares of blocks, and count nobody in the box of a row."""
-    return bool(scene.release.manifest["sensitive"]["form"] == "shares")
+    about = scene.release.manifest.sensitive
+    return about is not None and about.form == Blocks.form
 
 
 def of_blocks(scene: Scene) -> list[Statement]:
     """Return what blocks of people count: all that shares of blocks can tell, and only the owner knows the blocks."""
-    blocks = getattr(scene.release.private, "blocks", None)
-    if blocks is None or scene.row_of is None or scene.truth is None:
+    evidence = None if scene.release.private is None else scene.release.private.evidence
+    if not isinstance(evidence, Blocks) or scene.row_of is None or scene.truth is None:
         return []
     found = []
     inside = np.flatnonzero(scene.row_of >= 0)
-    block_of = np.asarray(blocks)[scene.row_of[inside]]
+    block_of = evidence.block[scene.row_of[inside]]
     for block in np.unique(block_of):
         people = inside[block_of == block]
         found.append(state(people, np.bincount(scene.truth[people], minlength=scene.n_values)))

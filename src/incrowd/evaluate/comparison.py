@@ -30,7 +30,6 @@ from incrowd.evaluate.runner import Cell, Progress, fingerprint, run_cells
 from incrowd.evaluate.tables import aligned, explained, nothing_to_keep
 from incrowd.losses.registry import LOSSES
 from incrowd.publish import describe, make
-from incrowd.release import Release
 from incrowd.schema import Schema
 
 _REFUSALS = (InfeasibleError, IncompatibleError, ParameterError, VerificationError)
@@ -243,8 +242,7 @@ def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, c
         records = judge_release(release, fold, [one for one in learners if one.name not in reasons], **ways)
     except IncompatibleError as error:
         return {"incompatible": error.fact}
-    is_rows = isinstance(release, Release)
-    losses = {name: release.loss(name, original=fold.train.source) for name in cell["losses"]} if is_rows else {}
+    losses = release.losses(cell["losses"], fold.train.source)
     told = {"losses": losses, "levels": dict(release.levels or {}), "publishing": seconds}
     return {"records": records, "unfit": reasons, **told}
 

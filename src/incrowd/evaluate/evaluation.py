@@ -39,7 +39,7 @@ from incrowd.evaluate.protocol import (
 from incrowd.evaluate.scores import SCORES, interval, retention, retention_interval
 from incrowd.evaluate.tables import aligned, explained, nothing_to_keep, percent
 from incrowd.publish import Progress, Publisher, make
-from incrowd.release import ProjectionRelease, Release
+from incrowd.release import Release
 from incrowd.schema import Schema
 
 DEFAULT_CLASSIFIERS = ("tree", "naive_bayes", "logistic")
@@ -136,7 +136,7 @@ class Evaluation:
 
 
 def evaluate(
-    what: Release | ProjectionRelease | Publisher | str | Path,
+    what: Release | Publisher | str | Path,
     frame: Any = None,  # noqa: ANN401
     schema: Schema | None = None,
     *,
@@ -193,12 +193,17 @@ def evaluate(
         records = judge_baselines(fold, [] if original is None else learners, seed=seed)
         records += judge_release(found, fold, learners, **settings)
         report("judging", 1, 1)
-        made = found.manifest["method"]
+        made = found.manifest.method
         notes = ["there is no retention without the original table to compare with (original)"]
         if original is not None:
-            lacking = [name for name in found.manifest.get("left_out", []) if name not in rows.columns]
+            lacking = [
+                name
+                for names in found.features
+                for name in names
+                if name not in found.columns and name not in rows.columns
+            ]
             notes = [f"original is without {', '.join(lacking)}, which test rows lack"] if lacking else []
-        about = _about(made["name"], made["parameters"], "a single test set", 1, fold, settings)
+        about = _about(made.name, made.parameters, "a single test set", 1, fold, settings)
         return Evaluation(about, records, [*notes, *fold.strangers(), *_more_notes(found, training)])
     if frame is None or schema is None:
         fact = f"A method is evaluated on a table: {'frame' if frame is None else 'schema'} is missing"
@@ -220,9 +225,9 @@ def evaluate(
         notes = _more_notes(release, training)
     report("folds", n, n)
     assert share is not None
-    made = release.manifest["method"]
+    made = release.manifest.method
     notes += share.strangers() if holdout is not None else []  # of folds, rare classes are in the way of each
-    return Evaluation(_about(publisher.name, made["parameters"], plan, n, share, settings), records, notes)
+    return Evaluation(_about(publisher.name, made.parameters, plan, n, share, settings), records, notes)
 
 
 def check_samples(samples: int) -> None:
@@ -300,8 +305,8 @@ def _mean(records: Sequence[Record], data: str, name: str | None, score: str) ->
 
 
 def _as_release(
-    what: Release | ProjectionRelease | Publisher | str | Path,
-) -> Release | ProjectionRelease | None:
+    what: Release | Publisher | str | Path,
+) -> Release | None:
     """Return a release, or ``None`` for a method."""
     if isinstance(what, Publisher):
         return None
@@ -312,7 +317,7 @@ def _as_release(
     return None if isinstance(what, str) else what
 
 
-def _method(what: Release | ProjectionRelease | Publisher | str | Path, parameters: Mapping[str, Any]) -> Publisher:
+def _method(what: Release | Publisher | str | Path, parameters: Mapping[str, Any]) -> Publisher:
     if isinstance(what, Publisher):
         if parameters:
             fact = f"{what.name} has its parameters, and {', '.join(parameters)} was given too"
@@ -336,11 +341,11 @@ def _about(
     }
 
 
-def _more_notes(release: Release | ProjectionRelease, training: Training) -> list[str]:
-    if not isinstance(release, Release):
+def _more_notes(release: Release, training: Training) -> list[str]:
+    if release.teaches_itself:
         told = f"training={training!r} is for generalized rows; projections teach their own classifiers"
         return [told] if training != "samples" else []
-    if training == "samples" and release.distributions is not None:
+    if training == "samples" and release.class_is_drawn:
         told = "samples draw each row's class from its distribution, which hides much from a learner"
         return [f"{told}: training soft or majority_labels may keep more"]
     return []

@@ -122,7 +122,7 @@ class Column:
     average: float = 0.0
 
     @classmethod
-    def of(cls, name: str, values: pl.Series, counts: npt.NDArray[np.int64]) -> Column:
+    def of(cls, name: str, values: pl.Series, counts: npt.NDArray[np.int64] | Floats) -> Column:
         """Find the columns of an attribute from its distinct values and how often each occurs."""
         kind = type_of(values)
         if kind in ("str", "bool"):

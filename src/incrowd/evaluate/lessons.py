@@ -20,7 +20,7 @@ is not the class is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -41,7 +41,7 @@ from incrowd.evaluate.features import (
 )
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, convert, type_of
-from incrowd.release import Release
+from incrowd.release import Release, RowRelease
 from incrowd.release.soft import Soft
 
 Training = Literal["samples", "soft", "cells", "majority_labels"]
@@ -63,7 +63,7 @@ class Lesson:
 
 
 def lessons(
-    release: Release,
+    release: RowRelease,
     rows: pl.DataFrame,
     classes: pl.Series,
     *,
@@ -105,14 +105,13 @@ def check_choice(name: str, value: object, kind: object) -> None:
 
 def target_of(release: Release) -> str:
     """Return the name of the class column of a release."""
-    target = release.manifest["target"]
-    if target is None:
+    if release.target is None:
         fact = "This release has neither a target nor a sensitive column: there is nothing to predict"
         raise IncompatibleError(fact, "publish with a schema that names a sensitive column or a target")
-    return str(target)
+    return release.target
 
 
-def all_classes(published: pl.Series, rows: pl.Series, tokens: list[str]) -> tuple[pl.Series, Labels]:
+def all_classes(published: pl.Series, rows: pl.Series, tokens: Sequence[str]) -> tuple[pl.Series, Labels]:
     """Return the classes of a release and of test rows together, in order, and the class of each test row."""
     found = as_type(clean(rows, None, None, tokens), published)
     classes = pl.concat([published.alias("c"), found.alias("c")]).unique().sort()
@@ -140,7 +139,7 @@ def number_of(values: pl.Series, classes: pl.Series) -> Labels:
 class _Source:
     """A release, the rows to be asked about, and what they have in common."""
 
-    release: Release
+    release: RowRelease
     rows: pl.DataFrame
     classes: pl.Series
     target: str
@@ -148,11 +147,25 @@ class _Source:
     @property
     def others(self) -> list[str]:
         """Columns that are features though nobody generalized them."""
-        return [name for name in self.release.manifest["other"] if name != self.target]
+        return self.release.features[1]
 
     def raw(self) -> pl.DataFrame:
         """Return the features of the test rows, in the types of the release."""
-        return pl.DataFrame([*self.release.clean_quasi(self.rows), *(self.rows[name] for name in self.others)])
+        return pl.DataFrame([*self._quasi(), *(self.rows[name] for name in self.others)])
+
+    def _quasi(self) -> list[pl.Series]:
+        """Return the quasi-identifiers; a name that is published as a joined leaf has that leaf's name."""
+        columns = self.release.clean_quasi(self.rows)
+        codes = self.release.encode(self.rows)
+        found = []
+        for m, (column, hierarchy) in enumerate(zip(columns, self.release.hierarchies, strict=True)):
+            if hierarchy.ordered:
+                found.append(column)
+                continue
+            known = pl.Series(codes[:, m] != OUTSIDE)
+            names = as_leaves(hierarchy.leaves, "str").gather(np.maximum(codes[:, m], 0))
+            found.append(names.zip_with(known, as_leaves(column, "str")).alias(column.name))
+        return found
 
     def with_others(self, learn: list[Features], ask: list[Features]) -> tuple[Features, Features]:
         """Put the *other* columns of released and of test rows beside what there is of them."""
@@ -164,7 +177,7 @@ class _Source:
 
 
 def _sampled_lesson(
-    source: _Source, asked: Release | None, seeds: np.random.SeedSequence, training: Training
+    source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, training: Training
 ) -> Lesson:
     release = source.release
     first, second = (int(s.generate_state(1)[0]) for s in seeds.spawn(2))
@@ -179,19 +192,19 @@ def _sampled_lesson(
     return Lesson(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))
 
 
-def _polars(release: Release, seed: int) -> pl.DataFrame:
+def _polars(release: RowRelease, seed: int) -> pl.DataFrame:
     drawn: pl.DataFrame = replace(release, kind="polars").sample(seed=seed)
     return drawn
 
 
-def _majorities(release: Release, source: _Source) -> Labels:
+def _majorities(release: RowRelease, source: _Source) -> Labels:
     """Return the most frequent class of each row's cell."""
     counts, values = _class_counts(release)
     labels: Labels = number_of(values, source.classes)[counts.argmax(axis=1)][release.cell_of]
     return labels
 
 
-def _class_counts(release: Release) -> tuple[Floats, pl.Series]:
+def _class_counts(release: RowRelease) -> tuple[Floats, pl.Series]:
     """Return how often each class occurs in each cell, as published."""
     found = release.classes()
     if found is None:
@@ -203,7 +216,7 @@ def _class_counts(release: Release) -> tuple[Floats, pl.Series]:
     return counts, values
 
 
-def _soft_lesson(source: _Source, asked: Release | None) -> Lesson:
+def _soft_lesson(source: _Source, asked: RowRelease | None) -> Lesson:
     release = source.release
     soft = release.soft()
     columns = [
@@ -239,18 +252,19 @@ def _softened(hierarchies: tuple[Hierarchy, ...], columns: list[Column], soft: S
     return Features(X, blocks)
 
 
-def _cells_lesson(source: _Source, asked: Release | None) -> Lesson:
+def _cells_lesson(source: _Source, asked: RowRelease | None) -> Lesson:
     release = source.release
     learn, ask = [], []
     raw = None if asked is not None else source.raw()
     rows_of = np.bincount(release.cell_of, minlength=len(release.cell_lo))
+    codes = release.encode(source.rows)
     for m, (name, hierarchy) in enumerate(zip(release.quasi, release.hierarchies, strict=True)):
         lo, hi = release.cell_lo[:, m], release.cell_hi[:, m]
         if raw is None:
             assert asked is not None
             test_lo, test_hi = asked.cell_lo[:, m], asked.cell_hi[:, m]
         else:
-            test_lo = test_hi = hierarchy.encode(raw[name])
+            test_lo = test_hi = codes[:, m]
         if hierarchy.ordered:
             column = Column.of(name, hierarchy.leaves, release.marginals[m])
             learn.append(_middles(hierarchy, column, lo, hi))
@@ -264,13 +278,13 @@ def _cells_lesson(source: _Source, asked: Release | None) -> Lesson:
             ask.append(_inside(name, nodes, test_lo, test_hi))
     cells = beside(learn)
     taught, asked_about = source.with_others([Features(cells.X[release.cell_of], cells.blocks)], ask)
-    codes, weights, row = _exact_or_weighted(release)
-    labels = number_of(_class_counts(release)[1], source.classes)[codes]
+    taught_classes, weights, row = _exact_or_weighted(release)
+    labels = number_of(_class_counts(release)[1], source.classes)[taught_classes]
     examples = Examples(Features(taught.X[row], taught.blocks), labels, len(source.classes), weights)
     return Lesson(examples, asked_about)
 
 
-def _exact_or_weighted(release: Release) -> tuple[Labels, Floats | None, Labels]:
+def _exact_or_weighted(release: RowRelease) -> tuple[Labels, Floats | None, Labels]:
     """Return class, weight and row of each example: a row once, or once per class of its distribution."""
     found = release.classes()
     if found is not None:
@@ -282,11 +296,11 @@ def _exact_or_weighted(release: Release) -> tuple[Labels, Floats | None, Labels]
 
 def _middles(hierarchy: Hierarchy, column: Column, lo: Codes, hi: Codes) -> Features:
     """Return the middle of each interval of numbers; a missing value that was joined with others counts as them."""
-    numbers = hierarchy.leaves.to_physical().cast(pl.Float64()).to_numpy()
+    first_numbers, last_numbers = hierarchy.pos, hierarchy.last_pos
     missing = (lo == 0) & (hi == 0) & hierarchy.has_missing
     first = np.where((lo == 0) & hierarchy.has_missing & ~missing, 1, lo)
     X = np.zeros((len(lo), column.block.width))
-    X[:, 0] = np.where(missing, column.average, (numbers[first] + numbers[hi]) / 2)
+    X[:, 0] = np.where(missing, column.average, (first_numbers[first] + last_numbers[hi]) / 2)
     if column.can_miss:
         X[:, 1] = missing
     return Features(X, (column.block,))
@@ -305,24 +319,24 @@ def _inside(name: str, nodes: Codes, lo: Codes, hi: Codes) -> Features:
     return Features(inside.astype(np.float64), (Block(name, len(nodes), is_number=False),))
 
 
-def _generalized(release: Release, rows: pl.DataFrame) -> Release:
+def _generalized(release: RowRelease, rows: pl.DataFrame) -> RowRelease:
     """Return test rows as the release would show them: cells of their own, and a class that nobody looks at."""
     if release.private is None or release.private.recoding is None:
-        fact = f"A release by {release.manifest['method']['name']} has no recoding to apply to test rows"
+        fact = f"A release by {release.manifest.method.name} has no recoding to apply to test rows"
         raise IncompatibleError(fact, "use test='raw'; or a method whose recoding is a function of the row")
-    lo, hi = release.private.recoding.transform(release.clean_quasi(rows), release.hierarchies, "suppress")
-    for m, (hierarchy, marginal) in enumerate(zip(release.hierarchies, release.marginals, strict=True)):
-        up_to = np.concatenate([[0], np.cumsum(marginal)])
+    lo, hi = release.recode(rows, unseen="suppress")
+    for m, exact in enumerate(release.private.domains):
+        up_to = np.concatenate([[0], np.cumsum(exact.counts)])
         empty = up_to[hi[:, m] + 1] == up_to[lo[:, m]]  # a cell of values that no training row had
-        lo[empty, m], hi[empty, m] = 0, hierarchy.n_leaves - 1
-    about = release.manifest["sensitive"]
+        lo[empty, m], hi[empty, m] = 0, exact.hierarchy.n_leaves - 1
+    lo, hi = release.published_cells(lo, hi)
     return replace(
         release,
         cell_lo=lo,
         cell_hi=hi,
         cell_of=np.arange(len(lo)),
-        sensitive=None if about is None else np.zeros(len(lo), np.int32),
+        sensitive=None if release.manifest.sensitive is None else np.zeros(len(lo), np.int32),
         cell_counts=None,
-        other=rows.select(release.manifest["other"]),
+        other=rows.select(release.manifest.other),
         private=None,
     )

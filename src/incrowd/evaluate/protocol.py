@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,8 @@ from incrowd.evaluate.classifiers import Classifier
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
 from incrowd.evaluate.lessons import TestRows, Training, all_classes, as_type, lessons, number_of, target_of
 from incrowd.evaluate.scores import scores
-from incrowd.hierarchy.hierarchy import as_leaves, leaves_from_data
-from incrowd.release import ProjectionRelease, Release
+from incrowd.hierarchy.hierarchy import as_leaves
+from incrowd.release import ProjectionRelease, Release, RowRelease
 from incrowd.schema import Schema
 from incrowd.schema.schema import require_columns
 
@@ -175,7 +175,7 @@ def judge_baselines(fold: Fold, learners: Sequence[Classifier], *, seed: int = 0
 
 
 def judge_release(
-    release: Release | ProjectionRelease,
+    release: Release,
     fold: Fold,
     learners: Sequence[Classifier],
     *,
@@ -185,11 +185,12 @@ def judge_release(
     seed: int = 0,
 ) -> list[Record]:
     """Return scores of classifiers that were trained on a release of the fold's training rows."""
-    if not isinstance(release, Release):
-        records = [_judge_projections(release, fold, learner, seed) for learner in learners]
+    if release.teaches_itself:
+        records = [_judge_itself(cast("ProjectionRelease", release), fold, learner, seed) for learner in learners]
         return [{"fold": fold.number, "sample": 0, **record} for record in records]
     records = []
-    taught = lessons(release, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed)
+    rows = cast("RowRelease", release)
+    taught = lessons(rows, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed)
     for number, lesson in enumerate(taught):
         for learner in learners:
             start = time.perf_counter()
@@ -199,9 +200,9 @@ def judge_release(
     return records
 
 
-def unfit(release: Release | ProjectionRelease, learner: Classifier) -> str | None:
+def unfit(release: Release, learner: Classifier) -> str | None:
     """Tell why a classifier cannot be trained on a release; ``None`` if it can."""
-    if isinstance(release, Release) or (learner.estimator is not None and learner.calibrated):
+    if not release.teaches_itself or (learner.estimator is not None and learner.calibrated):
         return None
     why = "it is Weka's" if learner.calibrated else "it gives no probabilities"
     return f"The classifier {learner.name!r} cannot be trained on projections: {why}"
@@ -213,8 +214,8 @@ def _record(data: str, learner: Classifier, truth: Labels, found: Floats, start:
     return {**about, **scores(truth, found, calibrated=learner.calibrated), "seconds": round(seconds, 4)}
 
 
-def _judge_projections(release: ProjectionRelease, fold: Fold, learner: Classifier, seed: int) -> Record:
-    """Judge a release of projections by what it teaches classifiers itself; it takes raw rows."""
+def _judge_itself(release: ProjectionRelease, fold: Fold, learner: Classifier, seed: int) -> Record:
+    """Judge a release by the classifier that it trains itself; it takes raw rows."""
     reason = unfit(release, learner)
     if reason is not None or learner.estimator is None:
         raise IncompatibleError(str(reason), "use tree, naive_bayes, logistic, boosting or forest")
@@ -226,35 +227,27 @@ def _judge_projections(release: ProjectionRelease, fold: Fold, learner: Classifi
     return _record("release", learner, fold.truth, found, start)
 
 
-def fold_of_release(release: Release | ProjectionRelease, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:
+def fold_of_release(release: Release, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:
     """Return test rows of a release, and the rows that it was made of if they are at hand.
 
     Features are those of the original, published or not, so far as both tables have them.
     """
-    manifest = release.manifest
-    tokens, published = manifest["missing"]["tokens"], class_values(release)
-    if isinstance(release, Release):
-        target, coded = target_of(release), release.quasi
-        others = [name for name in manifest["other"] if name != target]
-    else:
-        target, tables = release.target, [table for table in (test, original) if table is not None]
-        hidden = [name for name in manifest["left_out"] if all(name in table.columns for table in tables)]
-        names = [*(column["name"] for column in manifest["columns"]), *hidden]
-        quasi = dict.fromkeys(name for known in manifest["quasi_sets"] for name in known)
-        coded = [name for name in quasi if name in names]
-        others = [name for name in names if name not in quasi]
+    tokens, (published, counts) = release.manifest.missing.tokens, release.class_counts()
+    target, tables = target_of(release), [table for table in (test, original) if table is not None]
+    shown = set(release.columns)
+    coded, others = (
+        [name for name in names if name in shown or all(name in table.columns for table in tables)]
+        for names in release.features
+    )
 
     def rows(frame: pl.DataFrame) -> Rows:
         require_columns([*coded, *others, target], frame.columns)
-        if isinstance(release, Release):
-            cleaned = release.clean_quasi(frame)
-        else:
-            cleaned = [clean(frame[name], None, None, tokens) for name in coded]
+        cleaned = release.clean_quasi(frame.select(coded))
         classes, labels = all_classes(published, frame[target], tokens)
         found = Rows(
             frame, pl.DataFrame([*cleaned, *(frame[name] for name in others)]), classes.gather(labels).alias(target)
         )
-        if manifest["missing"]["policy"] != "drop":
+        if release.manifest.missing.policy != "drop":
             return found
         known = pl.DataFrame([*cleaned, found.target]).select(pl.all_horizontal(pl.all().is_not_null())).to_series()
         return found.take(np.flatnonzero(known.to_numpy()))
@@ -265,26 +258,8 @@ def fold_of_release(release: Release | ProjectionRelease, test: pl.DataFrame, or
         raise ParameterError(fact, "test with complete rows")
     if original is not None:
         return Fold(0, rows(original), asked)
-    return Fold(0, Rows(pl.DataFrame(), pl.DataFrame(), _marginal(release, published).alias(target)), asked)
-
-
-def class_values(release: Release | ProjectionRelease) -> pl.Series:
-    """Return the class values of a release."""
-    if not isinstance(release, Release):
-        about = release.manifest["class"]
-        return leaves_from_data(about["values"], about["type"])
-    found = release.classes()
-    return release.sensitive_values if found is None else found[1]
-
-
-def _marginal(release: Release | ProjectionRelease, published: pl.Series) -> pl.Series:
-    """Return the classes of the released rows, in no order: how often each occurs is public."""
-    if isinstance(release, Release):
-        found = release.classes()
-        counts = release.manifest["sensitive"]["marginal"] if found is None else np.bincount(found[0])
-    else:
-        counts = release.manifest["class"]["marginal"]
-    return published.gather(np.repeat(np.arange(len(published)), counts))
+    marginal = published.gather(np.repeat(np.arange(len(published)), counts))
+    return Fold(0, Rows(pl.DataFrame(), pl.DataFrame(), marginal.alias(target)), asked)
 
 
 def _cleaned(column: pl.Series, schema: Schema) -> pl.Series:

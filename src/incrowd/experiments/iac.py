@@ -34,7 +34,7 @@ from incrowd.hierarchy import Intervals, Spec
 from incrowd.publish import IACk, InfoGainMondrian
 from incrowd.publish.iac_curves import group_size_curve, level_curves
 from incrowd.publish.publisher import Publisher
-from incrowd.release import Release
+from incrowd.release import RowRelease as Release
 from incrowd.schema import Schema
 
 PAPER = "Li, Liu, Baig, Wong: Information based data anonymization for classification utility, 2011"

@@ -31,7 +31,7 @@ from incrowd.experiments.experiment import Cell, Options
 from incrowd.experiments.registry import published
 from incrowd.publish import NHAA, PAIS, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
 from incrowd.publish.publisher import Publisher
-from incrowd.release import Release
+from incrowd.release import RowRelease as Release
 
 PAPER = (
     "Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized datasets, 2014"
@@ -217,7 +217,7 @@ def _numbered(lesson: Lesson) -> Lesson:
 def _rows_only(release: Release, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[Lesson]:
     """Yield the samples of `lessons` without matrices: Weka takes rows, and making matrices takes longer than trees."""
     test = _unencoded(asked.features)
-    target = str(release.manifest["target"])
+    target = str(release.target)
     for number in range(samples):
         first = np.random.SeedSequence((seed, number)).spawn(2)[0]
         drawn: pl.DataFrame = release.sample(seed=int(first.generate_state(1)[0]))

@@ -61,9 +61,10 @@ from incrowd.learn.columns import Column, build, checked_classes, columns_of, en
 from incrowd.learn.induction import Gain, Induction, Training, boxes_of, places_of
 from incrowd.learn.spans import Spans
 from incrowd.learn.tree_views import View
+from incrowd.manifest import Method
 from incrowd.privacy import Privacy
-from incrowd.release import Release
-from incrowd.release.checked import checked
+from incrowd.release import RowRelease
+from incrowd.release.seal import Cells, seal_rows, secret_rng
 from incrowd.schema import Schema
 
 _FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading compiled loops takes longer
@@ -220,7 +221,14 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         check_is_fitted(self)
         return self._view().draw(theme)
 
-    def to_release(self, frame: Any, schema: Schema, *, seed: int | None = None) -> Release:  # noqa: ANN401
+    def to_release(
+        self,
+        frame: Any,  # noqa: ANN401
+        schema: Schema,
+        *,
+        seed: int | None = None,
+        domains: str = "joined",
+    ) -> RowRelease:
         """Return the table that is equivalent to the tree (section 6.2): each span is a group.
 
         A public attribute is released as far as the tests on a span's path tell it, and as ``*`` where there is none.
@@ -232,8 +240,8 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         schema
             Roles of its columns: public attributes are quasi-identifiers, the class is sensitive or the target. The
             hierarchies are those of the tree.
-        seed
-            Makes the order of rows repeatable.
+        seed, domains
+            As in `Publisher.publish`.
         """
         span_of = self._spans_by_row()
         names = self._names()
@@ -255,23 +263,19 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if cell_of is None or (table.codes < lo[cell_of]).any() or (table.codes > hi[cell_of]).any():
             fact = f"These {table.n_input} rows are not the {len(span_of)} that the tree was induced from"
             raise SchemaError(fact, "give the training rows in their order")
-        order = np.random.default_rng(seed).permutation(table.n_rows)
         parameters = {"k": self.k, "l": self.l, "max_confidence": self.max_confidence, "gain": self.gain}
-        release = Release.assemble(
+        return seal_rows(
+            original,
             table,
-            order,
-            lo,
-            hi,
-            cell_of[order],
-            counts=None,
-            method={"name": "tree", "parameters": parameters},
+            Cells(lo, hi, cell_of),
+            method=Method("tree", parameters),
             guarantees=self._privacy().guarantees(),
             homogeneous=True,
+            rng=secret_rng(seed, original),
             seed=seed,
-            recoding=None,
             kind=io.kind_of(frame),
+            domains=domains,
         )
-        return checked(release, original)
 
     def _privacy(self) -> Privacy:
         if self.gain not in get_args(Gain):

@@ -51,7 +51,7 @@ class Cells:
     hierarchies: Sequence[Hierarchy]
     lo: Codes
     hi: Codes
-    marginals: Sequence[Counts]
+    marginals: Sequence[Counts | Floats]
     sensitive: Codes | None = None
     counts: Codes | None = None
     classes: Codes | None = None

@@ -39,9 +39,9 @@ class PrefixSums(NamedTuple):
     weighted: Floats
 
 
-def prefix_sums(marginal: Counts) -> PrefixSums:
+def prefix_sums(marginal: Counts | Floats) -> PrefixSums:
     """Return the sums from which the entropy losses of any cell follow in four look-ups."""
-    f = np.asarray(marginal, np.int64)
+    f = np.rint(marginal).astype(np.int64)
     mass, weighted = np.zeros(len(f) + 1, np.int64), np.zeros(len(f) + 1)
     np.cumsum(f, out=mass[1:])
     np.cumsum(f * np.log2(np.maximum(f, 1)), out=weighted[1:])

@@ -11,12 +11,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError
+from incrowd.manifest import Guarantee
 
 LKind = Literal["frequency", "distinct", "entropy", "recursive"]
 Counts = npt.NDArray[np.int64]
@@ -76,7 +77,7 @@ class Constraint(ABC):
     """One promise about every group."""
 
     @abstractmethod
-    def guarantee(self) -> dict[str, Any]:
+    def guarantee(self) -> Guarantee:
         """Return the promise as it stands in a manifest."""
 
     @abstractmethod
@@ -99,9 +100,9 @@ class KAnonymity(Constraint):
             fact = f"k is {self.k!r}"
             raise ParameterError(fact, "use a whole number, at least 1")
 
-    def guarantee(self) -> dict[str, Any]:
-        """Return ``{"kind": "k", ...}``."""
-        return {"kind": "k", "k": int(self.k)}
+    def guarantee(self) -> Guarantee:
+        """Return the promise of k."""
+        return Guarantee("k", k=int(self.k))
 
     def tighten(self, limits: Limits) -> None:
         """Ask for a size."""
@@ -141,10 +142,9 @@ class LDiversity(Constraint):
             fact = f"c is {self.c!r}"
             raise ParameterError(fact, f"use a number above 0, at most {_LARGEST_C:g}")
 
-    def guarantee(self) -> dict[str, Any]:
-        """Return ``{"kind": "l", ...}``."""
-        promise: dict[str, Any] = {"kind": "l", "l": self.l, "l_kind": self.kind}
-        return promise | ({"c": self.c} if self.kind == "recursive" else {})
+    def guarantee(self) -> Guarantee:
+        """Return the promise of l and its kind."""
+        return Guarantee("l", l=self.l, l_kind=self.kind, c=self.c if self.kind == "recursive" else None)
 
     def tighten(self, limits: Limits) -> None:
         """Write the kind's own limit."""
@@ -193,9 +193,9 @@ class TCloseness(Constraint):
             fact = f"t is {self.t!r}"
             raise ParameterError(fact, "use a number from 0 to 1")
 
-    def guarantee(self) -> dict[str, Any]:
-        """Return ``{"kind": "t", ...}``."""
-        return {"kind": "t", "t": self.t, "ordered": self.ordered}
+    def guarantee(self) -> Guarantee:
+        """Return the promise of t."""
+        return Guarantee("t", t=self.t, ordered=self.ordered)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for closeness."""
@@ -218,9 +218,9 @@ class Alpha(Constraint):
             fact = f"alpha is {self.alpha!r}"
             raise ParameterError(fact, "use a number above 0, at most 1")
 
-    def guarantee(self) -> dict[str, Any]:
-        """Return ``{"kind": "alpha", ...}``."""
-        return {"kind": "alpha", "alpha": self.alpha}
+    def guarantee(self) -> Guarantee:
+        """Return the promise of alpha."""
+        return Guarantee("alpha", alpha=self.alpha)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for a largest share."""
@@ -262,12 +262,12 @@ class LKC(Constraint):
         """The largest share, exactly."""
         return 1 / exact(self.l) if self.l > 1 else exact(self.C)
 
-    def guarantee(self) -> dict[str, Any]:
-        """Return ``{"kind": "lkc", ...}``; its C is not below 1/l."""
+    def guarantee(self) -> Guarantee:
+        """Return the promise of LKC; its C is not below 1/l."""
         C = float(self.confidence)
         while exact(C) < self.confidence:
             C = math.nextafter(C, 2)
-        return {"kind": "lkc", "L": int(self.L), "K": int(self.K), "C": C}
+        return Guarantee("lkc", L=int(self.L), K=int(self.K), C=C)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for a size and a largest share, to be kept by every combination."""
@@ -315,9 +315,9 @@ class Privacy:
         """Whether any constraint looks at sensitive values."""
         return any(not isinstance(constraint, KAnonymity) for constraint in self.constraints)
 
-    def guarantees(self) -> list[dict[str, Any]]:
+    def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the promises as they stand in a manifest."""
-        return [constraint.guarantee() for constraint in self.constraints]
+        return tuple(constraint.guarantee() for constraint in self.constraints)
 
     def limits(self) -> Limits:
         """Return what the kernels compare with."""
@@ -337,7 +337,7 @@ class Privacy:
         found = [best for constraint in self.constraints if (best := constraint.best(n_rows, counts)) is not None]
         if found:
             best = {name: value for setting in found for name, value in setting.items()}
-            asked = ", ".join(_promise_text(constraint.guarantee()) for constraint in self.constraints)
+            asked = ", ".join(constraint.guarantee().text for constraint in self.constraints)
             reached = ", ".join(f"{name} = {value:g}" for name, value in best.items())
             fact = f"No release of these {n_rows} rows can keep {asked}"
             hint = f"the closest that this table can reach is {reached}"
@@ -346,14 +346,6 @@ class Privacy:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _promise_text(guarantee: dict[str, Any]) -> str:
-    kind = guarantee["kind"]
-    if kind == "lkc":
-        return f"LKC = ({guarantee['L']}, {guarantee['K']}, {guarantee['C']:g})"
-    named = f" ({guarantee['l_kind']})" if kind == "l" else ""
-    return f"{kind} = {guarantee[kind]:g}{named}"
 
 
 def _rounded_down(value: float) -> float:

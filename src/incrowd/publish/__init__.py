@@ -109,14 +109,16 @@ def publish(
     method: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
+    domains: str = "joined",
     **parameters: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Publish a frame by the method of this name; see `methods` for names and what each promises, `usual` without one.
 
-    Returns a `Release`, or a `ProjectionRelease` if the method publishes projections.
+    Returns a `RowRelease`, or a `ProjectionRelease` if the method publishes projections. With ``domains="exact"`` the
+    manifest lists every value of the quasi-identifiers and how often it occurs, rare ones too.
     """
     chosen = make(method or usual(schema, parameters), **parameters)
-    return chosen.publish(frame, schema, seed=seed, progress=progress)
+    return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains)
 
 
 def usual(schema: Schema, parameters: Collection[str] = ()) -> str:

@@ -74,6 +74,7 @@ from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, close_
 from incrowd.privacy import Privacy
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
+from incrowd.release import Rings
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -174,7 +175,7 @@ class NHAA(CellPublisher):
             "original": np.arange(len(ring)) - first,
             "width": np.repeat(np.minimum(size, self.width), size),
         }
-        return Choice(lo[some], hi[some], cell_of, rings=pl.DataFrame(where)[np.argsort(ring)])
+        return Choice(lo[some], hi[some], cell_of, evidence=Rings(pl.DataFrame(where)[np.argsort(ring)]))
 
     def _clusters(self, table: Table, rng: np.random.Generator, progress: Progress) -> tuple[Int64, Int64]:
         """Return each row's cluster, and the rows cluster by cluster, near ones together."""

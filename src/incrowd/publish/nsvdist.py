@@ -68,6 +68,7 @@ from incrowd.publish.blocks import blocks_of
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.publish.told import Told
+from incrowd.release import Blocks
 
 Loss = Literal["lm", "entropy", "monotone_entropy"]
 Mode = Literal["hardened", "paper"]
@@ -155,6 +156,11 @@ class NSVDist(CellPublisher):
             raise IncompatibleError(
                 fact, "make the sensitive column coarser, or use a method that publishes exact values"
             )
+        if self.mode == "paper" and table.schema.other:
+            named = ", ".join(map(repr, table.schema.other))
+            fact = f"mode='paper' cannot publish the other column {named}: a person may fit a single row"
+            hint = "use mode='hardened', which shares such columns out among k people, or a method that forms groups"
+            raise IncompatibleError(fact, hint)
         if self.mode == "hardened":
             super()._require_feasible(table)
         else:
@@ -174,7 +180,7 @@ class NSVDist(CellPublisher):
         rank = rng.permutation(table.n_rows)
         parts = self._parts(blank, rng, self.k)
         told = Told.of(table, block_of, l)
-        return replace(choose(blank, rank, self.k, self.k, self.loss, parts, progress, told), blocks=block_of)
+        return choose(blank, rank, self.k, self.k, self.loss, parts, progress, told)
 
     def part_rows(self, n_rows: int) -> int | None:
         """Return about how many rows a part of a table of this size has; ``None`` if it is searched as a whole."""
@@ -226,7 +232,7 @@ def choose(
     columns = tables_first(table, loss)
     prices = make_prices(table, columns, loss)
     n, n_values = table.n_rows, len(table.sensitive_values)
-    cells_lo, cells_hi, cells_counts = [], [], []
+    cells_lo, cells_hi, cells_counts, cells_members = [], [], [], []
     cell_of = np.empty(n, np.int64)
     n_cells, n_done = 0, 0
     progress("searching", 0, n)
@@ -240,6 +246,7 @@ def choose(
             for n_jobs in _in_slices(pool, jobs, (k, cap, prices, index, lo, hi, counts, members)):
                 progress("searching", n_done + len(part) * n_jobs // len(jobs), n)
             if told is not None:
+                cells_members.append(rows[members].astype(np.int32))
                 counts = told.mixed(rows[members])
             cell_of[rows] = n_cells + job_of
             cells_lo.append(lo)
@@ -249,7 +256,8 @@ def choose(
             n_done += len(part)
     back = np.argsort(columns)
     lo, hi = np.concatenate(cells_lo)[:, back], np.concatenate(cells_hi)[:, back]
-    return Choice(lo, hi, cell_of, np.concatenate(cells_counts))
+    evidence = None if told is None else Blocks(told.block_of, cell_of, np.concatenate(cells_members))
+    return Choice(lo, hi, cell_of, np.concatenate(cells_counts), evidence=evidence)
 
 
 def tables_first(table: Table, loss: Loss) -> Int64:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from incrowd import io
 from incrowd.coding import Table
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
+from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
-from incrowd.recoding import Recoding
-from incrowd.release import Release
-from incrowd.release.checked import checked
+from incrowd.release import RowRelease
+from incrowd.release.seal import Cells, seal_rows, secret_rng
 from incrowd.schema import Schema
 
 Progress = Callable[[str, int, int], None]
@@ -30,38 +27,10 @@ _FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a method chose: cells, and the cell of each row of the table.
+class Choice(Cells):
+    """What a method chose: the cells, and what every group keeps if the method found out more than it was asked for."""
 
-    Attributes
-    ----------
-    lo, hi
-        Cells, int32 [cells x quasi].
-    cell_of
-        Number of each row's cell; ``-1`` for a row that is left out.
-    counts
-        Published sensitive counts per cell, or ``None`` when exact values are published.
-    recoding
-        The function of a row that the method learned, if it is one.
-    privacy
-        What every group keeps, if the method found out more than it was asked for.
-    numbers
-        What else the method has to say; the owner finds it in `Release.levels`.
-    rings
-        For methods that deal rows out to cells on rings, where each row and its cell are; see docs/release-format.md.
-    blocks
-        For methods that tell sensitive values by blocks of rows, the block of each row; `counts` are shares then.
-    """
-
-    lo: npt.NDArray[np.int32]
-    hi: npt.NDArray[np.int32]
-    cell_of: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int32] | None = None
-    recoding: Recoding | None = None
     privacy: Privacy | None = None
-    numbers: Mapping[str, float | int | None] = field(default_factory=dict)
-    rings: pl.DataFrame | None = None
-    blocks: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +56,7 @@ class Publisher(ABC):
         *,
         seed: int | None = None,
         progress: Progress | None = None,
+        domains: str = "joined",
     ) -> Any:  # noqa: ANN401
         """Publish a frame.
 
@@ -97,14 +67,17 @@ class Publisher(ABC):
         schema
             Roles and hierarchies of its columns.
         seed
-            Makes the run repeatable. Without it, randomness is seeded by the operating system, which is what
-            protects people: keep a seed to yourself, as you would the original.
+            Makes the run repeatable for somebody who has the whole original, whose hash is mixed in. Without it,
+            randomness is seeded by the operating system. Keep a seed private, as you would the original.
         progress
             Called with (stage, done, total).
+        domains
+            ``"joined"``: the manifest tells no value and no count that fewer than k rows share. ``"exact"``: it lists
+            every value of the quasi-identifiers and how often it occurs, rare ones too, as the literature does.
 
         Returns
         -------
-        Release or ProjectionRelease
+        Release
             Verified against the original by code that this method does not share.
         """
 
@@ -135,7 +108,8 @@ class CellPublisher(Publisher):
         *,
         seed: int | None = None,
         progress: Progress | None = None,
-    ) -> Release:
+        domains: str = "joined",
+    ) -> RowRelease:
         """Publish a frame as generalized rows; see `Publisher.publish`."""
         report = progress or (lambda _stage, _done, _total: None)
         original = io.to_polars(frame)
@@ -143,42 +117,22 @@ class CellPublisher(Publisher):
         table = Table.encode(original, schema)
         report("coding", 1, 1)
         self._require_feasible(table)
-        rng = np.random.default_rng(seed)
+        rng = secret_rng(seed, original)
         with interpreted(self._steps(table) < _FEW_STEPS):
             choice = self._choose(table, rng, report)
-        kept = np.flatnonzero(choice.cell_of >= 0)
-        shuffled = (rng if seed is None or choice.counts is not None else _secret(seed, table)).permutation(kept)
-        release = Release.assemble(
+        return seal_rows(
+            original,
             table,
-            shuffled,
-            choice.lo,
-            choice.hi,
-            choice.cell_of[shuffled],
-            counts=choice.counts,
-            method={"name": self.name, "parameters": asdict(self)},
+            choice,
+            method=Method(self.name, asdict(self)),
             guarantees=(choice.privacy or self.privacy()).guarantees(),
             homogeneous=self.homogeneous,
+            rng=rng,
             seed=seed,
-            recoding=choice.recoding,
-            rings=None if choice.rings is None else choice.rings[shuffled],
-            blocks=None if choice.blocks is None else choice.blocks[shuffled],
             kind=io.kind_of(frame),
+            domains=domains,
+            progress=report,
         )
-        numbers = choice.numbers
-        del table, choice  # verifying takes as much room again
-        return checked(release, original, report, numbers)
-
-
-def _secret(seed: int, table: Table) -> np.random.Generator:
-    """Return randomness that takes the seed and all rows in their order, with their sensitive values, to repeat.
-
-    Of the seed alone it must not be where rows have exact values: whoever guesses it, and has the quasi-identifiers in
-    the original's order, would know whose row is whose. Distributions are not in danger, and their order shall not
-    depend on values.
-    """
-    secret = hashlib.sha256(table.codes.astype("<i4").tobytes())
-    secret.update(b"" if table.sensitive is None else table.sensitive.astype("<i4").tobytes())
-    return np.random.default_rng([seed, int.from_bytes(secret.digest(), "little")])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,9 @@
-"""Release: what leaves the house."""
+"""Releases: what is handed out, what the owner keeps, and the one road to both."""
 
-from incrowd.release.projections import PrivateProjections, ProjectionRelease
-from incrowd.release.release import Private, Release
+from incrowd.release.evidence import Blocks, Evidence, Private, Rings
+from incrowd.release.projections import ProjectionRelease
+from incrowd.release.release import Release
+from incrowd.release.rows import RowRelease
 from incrowd.release.soft import Soft
 
-__all__ = ["Private", "PrivateProjections", "ProjectionRelease", "Release", "Soft"]
+__all__ = ["Blocks", "Evidence", "Private", "ProjectionRelease", "Release", "Rings", "RowRelease", "Soft"]

@@ -58,7 +58,7 @@ def _whole_between(low: int, high: int) -> float | int | None:
         return low + 0.5 if abs(low) < _HALVES else None
     step = 10 ** len(str(high - low))
     while step:
-        cut = (low // step + 1) * step
+        cut: int = (low // step + 1) * step
         if low < cut < high:
             return cut
         step //= 10

@@ -58,6 +58,15 @@ class ExactDomain:
             exact[number] = inside[0], inside[-1]
         return exact[inverse, 0], exact[inverse, 1]
 
+    def published(self, published: Hierarchy, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """Return cells of the exact hierarchy in the published leaves that hold them."""
+        if self.leaf_of is not None:
+            return _published_cells(self.leaf_of, lo, hi)
+        first, last = (published.encode(self.hierarchy.leaves.gather(end)) for end in (lo, hi))
+        # a value that no row has may lie outside of what was published
+        last_leaf = np.int32(published.n_leaves - 1)
+        return np.where(first < 0, np.int32(0), first), np.where(last < 0, last_leaf, last)
+
 
 @dataclass(frozen=True)
 class Domain:

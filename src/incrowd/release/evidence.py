@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +92,9 @@ class Blocks(Evidence):
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return blocks and members."""
         columns = {str(number + 1): self.members[:, number] for number in range(self.members.shape[1])}
-        blocks = pl.DataFrame({"block": self.block, "members": self.search}, schema=dict.fromkeys(("block", "members"), pl.Int64()))
+        blocks = pl.DataFrame(
+            {"block": self.block, "members": self.search}, schema=dict.fromkeys(("block", "members"), pl.Int64())
+        )
         return {"blocks": blocks, "members": pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Int32()))}
 
     def deal(self, rng: np.random.Generator, n_rows: int) -> Int64:
@@ -113,8 +115,8 @@ class Private:
 
     Attributes
     ----------
-    rows
-        The original row number of each released row; of projections, one array each.
+    row_maps
+        The original row number of each released row, one array for each table.
     seed
         The seed of the run, or ``None`` if the operating system seeded the randomness.
     recoding
@@ -125,17 +127,23 @@ class Private:
         How the method came to its cells, where that is needed to check them.
     """
 
-    rows: tuple[Int64, ...]
+    row_maps: tuple[Int64, ...]
     seed: int | None = None
     recoding: Recoding | None = None
     domains: tuple[ExactDomain, ...] = ()
     evidence: Evidence | None = None
 
+    @property
+    def rows(self) -> Int64:
+        """The original row number of each released row, of the first table."""
+        return self.row_maps[0]
+
     def files(self, names: list[str]) -> dict[str, Any]:
         """Return everything but the recoding as plain data, by the stems of its files."""
-        stems = ["rows"] if self.domains else [f"rows-{number + 1}" for number in range(len(self.rows))]
+        stems = ["rows"] if self.domains else [f"rows-{number + 1}" for number in range(len(self.row_maps))]
         found: dict[str, Any] = {
-            stem: pl.DataFrame({"row": rows}, schema={"row": pl.Int64()}) for stem, rows in zip(stems, self.rows, strict=True)
+            stem: pl.DataFrame({"row": rows}, schema={"row": pl.Int64()})
+            for stem, rows in zip(stems, self.row_maps, strict=True)
         }
         if self.domains:
             found["domains"] = {"quasi": [_domain_data(n, d) for n, d in zip(names, self.domains, strict=True)]}
@@ -183,8 +191,7 @@ def _domain_data(name: str, domain: ExactDomain) -> dict[str, Any]:
 
 
 def _read_domain(entry: Mapping[str, Any]) -> ExactDomain:
-    built = hierarchy.from_dict(entry["hierarchy"])
-    assert isinstance(built, Hierarchy)
+    built = cast("Hierarchy", hierarchy.from_dict(entry["hierarchy"]))
     leaf_of = None if entry["leaf_of"] is None else np.array(entry["leaf_of"], np.int32)
     return ExactDomain(built, np.array(entry["counts"], np.int64), leaf_of)
 

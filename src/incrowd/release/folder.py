@@ -1,33 +1,27 @@
-"""Releases on disk: a public folder that leaves the house, a private one that stays."""
+"""Releases on disk: a public folder to share, a private one that stays; written, read back, checked, then named."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from incrowd import hierarchy, io
-from incrowd.errors import InputError
-from incrowd.hierarchy import Hierarchy
+from incrowd import io
+from incrowd.errors import InputError, VerificationError
 from incrowd.hierarchy.hierarchy import leaves_from_data
-from incrowd.recoding import from_arrays
-from incrowd.release.projections import PAYLOAD, ProjectionRelease
-from incrowd.release.release import FORMAT, Private, Release
+from incrowd.manifest import Leaves, Manifest, ProjectionsManifest, Ranges, RowsManifest
+from incrowd.release.domains import Domain, read_leaves, read_ranges
+from incrowd.release.evidence import Private, read_json
+from incrowd.release.projections import ProjectionRelease
+from incrowd.release.release import Release
+from incrowd.release.rows import RowRelease
+from incrowd.verify import check_folder
 
-MANIFEST, PARQUET, CSV, ROWS, RECODING, RINGS, BLOCKS = (
-    "manifest.json",
-    "release.parquet",
-    "release.csv",
-    "rows.parquet",
-    "recoding.npz",
-    "rings.parquet",
-    "blocks.parquet",
-)
+MANIFEST = "manifest.json"
 
 
 def private_folder(path: Path) -> Path:
@@ -36,146 +30,115 @@ def private_folder(path: Path) -> Path:
 
 
 def save(release: Release, path: Path) -> None:
-    """Write both folders, all of it or nothing."""
+    """Write both folders, all of it or nothing; what was written is checked before it gets its name."""
     if release.private is None:
         with io.atomic_folder(path) as folder:
-            _save_public(release, folder)
+            _write_public(release, folder)
+            _check_written(release, folder, None)
         return
     private = private_folder(path)
     with io.atomic_folders(path, private, owner_only=[private]) as (folder, secret):
-        _save_public(release, folder)
-        _save_private(release.private, release, folder, secret)
+        _write_public(release, folder)
+        release.private.save(secret, release.quasi)
+        about = {
+            "seed": release.private.seed,
+            "method": release.manifest.to_dict()["method"],
+            "public": _digests(folder),
+            "private": _digests(secret),
+        }
+        (secret / MANIFEST).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        _check_written(release, folder, secret)
 
 
-def load(path: Path) -> Release | ProjectionRelease:
+def _write_public(release: Release, folder: Path) -> None:
+    (folder / MANIFEST).write_text(release.manifest.to_json(), encoding="utf-8")
+    tables = zip(release.stems(), release.coded_tables(), release.written_tables(), strict=True)
+    for stem, coded, written in tables:
+        io.write_canonical_parquet(coded, folder / f"{stem}.parquet")
+        io.write_canonical_csv(written, folder / f"{stem}.csv")
+
+
+def _check_written(release: Release, folder: Path, secret: Path | None) -> None:
+    """Verify the files as a reader finds them, and that they hold what was verified against the original."""
+    check_folder(folder, None, private=secret).raise_for_violations()
+    for stem, table in zip(release.stems(), release.coded_tables(), strict=True):
+        if not io.read(folder / f"{stem}.parquet").equals(table, null_equal=True):
+            fact = f"{stem}.parquet does not hold the rows that were verified"
+            raise VerificationError(fact, "nothing was written; report this", violations=[fact])
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Return what ties a private folder to its release."""
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
+
+
+def load(path: Path) -> Release:
     """Read a release folder, and the private one if it lies beside it."""
     if not path.is_dir():
         fact = f"{path} is not a release folder"
         raise InputError(fact, "give the folder that publish wrote")
-    manifest = read_manifest(path)
-    if manifest.get("payload") == PAYLOAD:
-        return ProjectionRelease.load(path)
-    coded = io.read(path / PARQUET)
-    hierarchies = tuple(_hierarchy(column["hierarchy"]) for column in manifest["quasi"])
-    names = [column["name"] for column in manifest["quasi"]]
-    bounds = [coded[f"{name}{end}"].to_numpy() for end in (".lo", ".hi") for name in names]
-    about = manifest["sensitive"]
-    values = leaves_from_data(about["values"], about["type"]) if about else pl.Series([], dtype=pl.String())
-    sensitive, counts = None, None
-    if about and about["form"] == "exact":
-        column = coded[about["name"]].cast(values.dtype)
-        numbers = pl.Series(np.arange(len(values), dtype=np.int32))
-        sensitive = column.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy()
-    elif about:
-        first = len(coded.columns) - len(values)
-        counts = coded.select(coded.columns[first:]).to_numpy().astype(np.int32)
-        bounds += list(counts.T)
-    cells, cell_of = np.unique(np.column_stack(bounds), axis=0, return_inverse=True)
-    n = len(names)
-    return Release(
-        hierarchies=hierarchies,
-        cell_lo=np.asfortranarray(cells[:, :n].astype(np.int32)),
-        cell_hi=np.asfortranarray(cells[:, n : 2 * n].astype(np.int32)),
-        cell_of=cell_of.reshape(-1).astype(np.int64),
-        sensitive=sensitive,
-        sensitive_values=values,
-        cell_counts=None if counts is None else cells[:, 2 * n :].astype(np.int32),
-        other=coded.select(manifest["other"]),
-        manifest=manifest,
-        private=_load_private(path),
-    )
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a folder that this version can read."""
-    manifest = read_json(path / MANIFEST)
-    if "format" not in manifest and path.name.endswith(".private"):
+    if path.name.endswith(".private"):
         fact = f"{path} is the private half of a release"
         raise InputError(fact, f"give the folder beside it: {path.with_name(path.name.removesuffix('.private'))}")
-    if manifest.get("format") != FORMAT:
-        fact = f"{path} has format {manifest.get('format')!r}, and this version reads format {FORMAT}"
-        raise InputError(fact, "install the version of incrowd that wrote it")
-    return manifest
+    try:
+        manifest = Manifest.from_json((path / MANIFEST).read_text(encoding="utf-8"), str(path / MANIFEST))
+    except (OSError, UnicodeDecodeError) as error:
+        fact = f"{path} has no readable {MANIFEST}"
+        raise InputError(fact, "give the folder that publish wrote") from error
+    if isinstance(manifest, ProjectionsManifest):
+        stems = [f"projection-{number + 1}" for number in range(len(manifest.parts))]
+        projections = tuple(io.read(path / f"{stem}.parquet") for stem in stems)
+        maps = [f"rows-{number + 1}" for number in range(len(stems))]
+        return ProjectionRelease(projections=projections, manifest=manifest, private=_load_private(path, maps))
+    assert isinstance(manifest, RowsManifest)
+    return _load_rows(manifest, io.read(path / "release.parquet"), _load_private(path, ["rows"]))
 
 
-def _save_public(release: Release, folder: Path) -> None:
-    write_json(release.manifest, folder / MANIFEST)
-    io.write(release.coded(), folder / PARQUET)
-    io.write(release.labelled(), folder / CSV)
-
-
-def digest(*files: Path) -> str:
-    """Return what ties a private folder to its release."""
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _digest(folder: Path) -> str:
-    return digest(folder / MANIFEST, folder / PARQUET)
-
-
-def read_private(path: Path, own: str) -> dict[str, Any] | None:
-    """Return what the private folder beside a release says, ``None`` if there is none; it must be of this release."""
+def _load_private(path: Path, maps: list[str]) -> Private | None:
     folder = private_folder(path)
     if not folder.is_dir():
         return None
     about = read_json(folder / MANIFEST)
-    if about.get("release") != own:
+    if about.get("public") != _digests(path):
         fact = f"{folder} does not belong to {path}: it was written with another release, or one of them was changed"
         raise InputError(fact, "move it away to load the release without its private part")
-    return about
+    return Private.load(folder, about, maps)
 
 
-def _save_private(private: Private, release: Release, public: Path, folder: Path) -> None:
-    about = {"seed": private.seed, "method": release.manifest["method"], "release": _digest(public)}
-    write_json(about, folder / MANIFEST)
-    io.write(pl.DataFrame({"row": private.rows}), folder / ROWS)
-    recoding = private.recoding
-    if recoding is not None:
-        np.savez_compressed(folder / RECODING, allow_pickle=False, **recoding.arrays())
-    if private.rings is not None:
-        io.write(private.rings, folder / RINGS)
-    if private.blocks is not None:
-        io.write(pl.DataFrame({"block": private.blocks}), folder / BLOCKS)
+def _load_rows(manifest: RowsManifest, coded: pl.DataFrame, private: Private | None) -> RowRelease:
+    domains, bounds = [], []
+    for entry in manifest.quasi:
+        domain, lo, hi = _load_column(entry, coded[f"{entry.name}.lo"], coded[f"{entry.name}.hi"])
+        domains.append(domain)
+        bounds += [lo, hi]
+    about, values = manifest.sensitive, pl.Series([], dtype=pl.String())
+    sensitive, n_values = None, 0
+    if about is not None and about.form == "exact":
+        column = coded[about.name]
+        values = column.unique().sort()
+        numbers = pl.Series(np.arange(len(values), dtype=np.int32))
+        sensitive = column.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy()
+    elif about is not None:
+        values = leaves_from_data(list(about.values or ()), about.type)
+        n_values = len(values)
+        bounds += [column.to_numpy() for column in coded.get_columns()[len(coded.columns) - n_values :]]
+    cells, cell_of = np.unique(np.column_stack(bounds), axis=0, return_inverse=True)
+    n = len(domains)
+    return RowRelease(
+        domains=tuple(domains),
+        cell_lo=np.asfortranarray(cells[:, 0 : 2 * n : 2].astype(np.int32)),
+        cell_hi=np.asfortranarray(cells[:, 1 : 2 * n : 2].astype(np.int32)),
+        cell_of=cell_of.reshape(-1).astype(np.int64),
+        sensitive=sensitive,
+        sensitive_values=values.alias(""),
+        cell_counts=cells[:, 2 * n :].astype(np.int32) if n_values else None,
+        other=coded.select(manifest.other),
+        manifest=manifest,
+        private=private,
+    )
 
 
-def _load_private(path: Path) -> Private | None:
-    folder, about = private_folder(path), read_private(path, _digest(path))
-    if about is None:
-        return None
-    rows: npt.NDArray[np.int64] = io.read(folder / ROWS)["row"].to_numpy()
-    recoding = None
-    if (folder / RECODING).exists():
-        with np.load(folder / RECODING, allow_pickle=False) as arrays:
-            recoding = from_arrays(arrays)
-    rings = io.read(folder / RINGS) if (folder / RINGS).exists() else None
-    blocks = io.read(folder / BLOCKS)["block"].to_numpy() if (folder / BLOCKS).exists() else None
-    return Private(rows, about["seed"], recoding, rings, blocks)
-
-
-def _hierarchy(data: dict[str, Any]) -> Hierarchy:
-    if data.get("kind") not in ("intervals", "taxonomy"):
-        fact = f"A manifest holds a recipe of kind {data.get('kind')!r} where a hierarchy should be"
-        raise InputError(fact, "the manifest was edited: get the release again")
-    return cast("Hierarchy", hierarchy.from_dict(data))
-
-
-def write_json(data: dict[str, Any], path: Path) -> None:
-    """Write a manifest."""
-    path.write_text(json.dumps(data, ensure_ascii=False, indent=1, default=_plain) + "\n", encoding="utf-8")
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a manifest."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        fact = f"{path} cannot be read as a manifest: {error}"
-        raise InputError(fact, "give the folder of a release") from error
-    if not isinstance(data, dict):
-        fact = f"{path} is not a manifest"
-        raise InputError(fact, "give the folder of a release")
-    return data
+def _load_column(entry: Ranges | Leaves, lo: pl.Series, hi: pl.Series) -> tuple[Domain, Any, Any]:
+    if isinstance(entry, Ranges):
+        return read_ranges(entry, lo, hi)
+    return read_leaves(entry), lo.to_numpy(), hi.to_numpy()

@@ -11,11 +11,13 @@ import polars as pl
 from incrowd.errors import IncompatibleError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import MISSING, Codes, text
-from incrowd.release.release import Release
+from incrowd.release.atoms import Atoms
+from incrowd.release.rows import RowRelease
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_NUMBERS = 1 << 30  # eight gigabytes of them
+_LEAST = 1e-6  # weight of a leaf whose published count is 0, where a cell has no other
 
 
 @dataclass(frozen=True)
@@ -46,22 +48,23 @@ class Soft:
         return self.X[row], label, self.proba[row, label]
 
 
-def sample(release: Release, rng: np.random.Generator) -> pl.DataFrame:
+def sample(release: RowRelease, rng: np.random.Generator) -> pl.DataFrame:
     """Draw one concrete row per released row."""
     columns = []
     for m, (name, hierarchy, marginal) in enumerate(
         zip(release.quasi, release.hierarchies, release.marginals, strict=True)
     ):
         codes = _draw(release.lo[:, m], release.hi[:, m], marginal, rng)
-        columns.append(hierarchy.leaves[codes].alias(name))
+        drawn = hierarchy.draw(codes, rng) if isinstance(hierarchy, Atoms) else hierarchy.leaves[codes]
+        columns.append(drawn.alias(name))
     columns += release.other.get_columns()
     sensitive = _sensitive_codes(release, rng)
     if sensitive is not None:
-        columns.append(release.sensitive_values[sensitive].alias(str(release.manifest["sensitive"]["name"])))
+        columns.append(release.sensitive_values[sensitive].alias(release.manifest.recognized_by[-1]))
     return pl.DataFrame(columns)
 
 
-def soften(release: Release) -> Soft:
+def soften(release: RowRelease) -> Soft:
     """Expected encodings per distinct cell, then spread to its rows."""
     classes = release.classes()
     if classes is None and release.cell_counts is None:
@@ -81,21 +84,24 @@ def soften(release: Release) -> Soft:
     return Soft(X, names, np.eye(len(classes[1]))[classes[0]], classes[1])
 
 
-def _refuse_giants(release: Release) -> None:
+def _refuse_giants(release: RowRelease) -> None:
     n_columns = sum(1 if h.ordered else h.n_leaves for h in release.hierarchies)
     if release.n_rows * n_columns > _MOST_NUMBERS:
         fact = f"Expected encodings would take {n_columns} columns for {release.n_rows} rows: too many to hold"
         raise IncompatibleError(fact, "take release.sample(), or give names with many values a coarser hierarchy")
 
 
-def _draw(lo: Codes, hi: Codes, marginal: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Draw a leaf of each cell with probability f_i / sum f_j over the cell."""
-    up_to = np.concatenate([[0], np.cumsum(marginal)])
-    ticket = rng.integers(up_to[lo], up_to[hi.astype(np.int64) + 1])
-    return np.searchsorted(up_to, ticket, side="right") - 1
+def _draw(lo: Codes, hi: Codes, weights: Floats, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Draw a leaf of each cell with probability f_i / sum f_j over the cell; evenly where the published f are all 0."""
+    up_to = np.concatenate([[0.0], np.cumsum(weights)])
+    first, last = up_to[lo], up_to[hi.astype(np.int64) + 1]
+    share = rng.random(len(lo))
+    drawn = np.searchsorted(up_to, first + share * (last - first), side="right") - 1
+    even = lo + np.floor(share * (hi.astype(np.int64) - lo + 1)).astype(np.int64)
+    return np.clip(np.where(last > first, drawn, even), lo, hi)
 
 
-def _sensitive_codes(release: Release, rng: np.random.Generator) -> npt.NDArray[np.int64] | Codes | None:
+def _sensitive_codes(release: RowRelease, rng: np.random.Generator) -> npt.NDArray[np.int64] | Codes | None:
     if release.cell_counts is None:
         return release.sensitive
     up_to = np.cumsum(release.cell_counts, axis=1)[release.cell_of]
@@ -104,21 +110,28 @@ def _sensitive_codes(release: Release, rng: np.random.Generator) -> npt.NDArray[
     return drawn
 
 
-def _expected(
-    name: str, hierarchy: Hierarchy, marginal: npt.NDArray[np.int64], lo: Codes, hi: Codes
-) -> tuple[Floats, list[str]]:
-    up_to = np.concatenate([[0], np.cumsum(marginal)])
+def _expected(name: str, hierarchy: Hierarchy, weights: Floats, lo: Codes, hi: Codes) -> tuple[Floats, list[str]]:
     last = hi.astype(np.int64) + 1
-    mass = (up_to[last] - up_to[lo]).astype(np.float64)
+    mass = np.concatenate([[0.0], np.cumsum(weights)])
+    if (mass[last] == mass[lo]).any():  # published counts are rounded, some to nothing
+        weights = weights + _LEAST
+        mass = np.concatenate([[0.0], np.cumsum(weights)])
+    total = mass[last] - mass[lo]
     if hierarchy.ordered:
-        missing = (lo == 0) * marginal[0] if hierarchy.has_missing else np.zeros(len(lo))
-        numbers = hierarchy.leaves.to_physical().cast(pl.Float64()).fill_null(0.0).to_numpy()
-        total = np.concatenate([[0.0], np.cumsum(marginal * numbers)])
-        known = mass - missing
-        average = total[-1] / max(1, up_to[-1] - (marginal[0] if hierarchy.has_missing else 0))
-        mean = np.where(known > 0, (total[last] - total[lo]) / np.maximum(known, 1), average)
+        missing = (lo == 0) * weights[0] if hierarchy.has_missing else np.zeros(len(lo))
+        numbers = _numbers(hierarchy)
+        sums = np.concatenate([[0.0], np.cumsum(weights * numbers)])
+        known = total - missing
+        average = sums[-1] / max(_LEAST, mass[-1] - (weights[0] if hierarchy.has_missing else 0))
+        mean = np.where(known > 0, (sums[last] - sums[lo]) / np.where(known > 0, known, 1), average)
         if hierarchy.has_missing:
-            return np.column_stack([mean, missing / mass]), [name, f"{name}={MISSING}"]
+            return np.column_stack([mean, missing / total]), [name, f"{name}={MISSING}"]
         return mean[:, None], [name]
     inside = (np.arange(hierarchy.n_leaves) >= lo[:, None]) & (np.arange(hierarchy.n_leaves) <= hi[:, None])
-    return np.where(inside, marginal, 0) / mass[:, None], [f"{name}={value}" for value in text(hierarchy.leaves)]
+    return np.where(inside, weights, 0) / total[:, None], [f"{name}={value}" for value in text(hierarchy.leaves)]
+
+
+def _numbers(hierarchy: Hierarchy) -> Floats:
+    if isinstance(hierarchy, Atoms):
+        return hierarchy.middles()
+    return hierarchy.leaves.to_physical().cast(pl.Float64()).fill_null(0.0).to_numpy()

@@ -1,39 +1,48 @@
-"""A release as the losses see it."""
+"""A release as the losses see it: exactly, if it is the owner's; else by its published domains."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from incrowd.coding import encode_column
 from incrowd.errors import ParameterError
 from incrowd.losses import Cells
-from incrowd.release.release import Release
+from incrowd.release.rows import RowRelease
 
 
-def cells(release: Release, original: pl.DataFrame | None) -> Cells:
+def cells(release: RowRelease, original: pl.DataFrame | None) -> Cells:
     """Return the arrays that losses look at; the originals of the rows only if their frame is given."""
+    hierarchies = release.hierarchies
+    marginals: list[npt.NDArray[Any]] = list(release.marginals)
+    lo, hi = release.cell_lo, release.cell_hi
+    if release.private is not None:
+        exact = release.private.domains
+        bounds = [d.cells(h, lo[:, m], hi[:, m]) for m, (d, h) in enumerate(zip(exact, hierarchies, strict=True))]
+        lo, hi = (np.asfortranarray(np.column_stack(side)) for side in zip(*bounds, strict=True))
+        hierarchies, marginals = tuple(d.hierarchy for d in exact), [d.counts for d in exact]
     originals = None
     if original is not None:
         if release.private is None:
             fact = "Which original belongs to which released row is not known here"
             raise ParameterError(fact, "load the release where its private folder lies beside it")
-        source = original[release.private.rows]
-        cleaned = release.clean_quasi(source)
-        columns = [encode_column(h, column) for h, column in zip(release.hierarchies, cleaned, strict=True)]
+        cleaned = release.clean_quasi(original[release.private.rows])
+        columns = [encode_column(h, column) for h, column in zip(hierarchies, cleaned, strict=True)]
         originals = np.asfortranarray(np.column_stack(columns))
     counts, classes = release.cell_counts, release.classes()
-    promised = [guarantee["k"] for guarantee in release.manifest["guarantees"] if guarantee["kind"] == "k"]
     return Cells(
-        hierarchies=release.hierarchies,
-        lo=release.lo,
-        hi=release.hi,
-        marginals=release.marginals,
+        hierarchies=hierarchies,
+        lo=np.asfortranarray(lo[release.cell_of]),
+        hi=np.asfortranarray(hi[release.cell_of]),
+        marginals=marginals,
         sensitive=release.sensitive,
         counts=None if counts is None else counts[release.cell_of],
         n_values=len(release.sensitive_values),
-        n_suppressed=release.manifest["rows"]["suppressed"],
-        k=max(promised, default=1),
+        n_suppressed=release.manifest.rows.suppressed,
+        k=release.manifest.k,
         originals=originals,
         classes=None if classes is None else classes[0],
     )

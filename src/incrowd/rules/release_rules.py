@@ -42,7 +42,7 @@ import polars as pl
 from incrowd import io
 from incrowd.errors import InputError, SchemaError
 from incrowd.hierarchy.hierarchy import text
-from incrowd.release import Release
+from incrowd.release import RowRelease as Release
 from incrowd.rules.itemsets import ROUNDING, Progress, check_thresholds, frequent, rules_frame, rules_of
 
 Floats = npt.NDArray[np.float64]
@@ -168,8 +168,7 @@ def _columns(
     release: Release, rows: _Rows, wanted: Collection[str] | None, cuts: Cuts
 ) -> list[tuple[str, list[str], Floats]]:
     """Return each column with the labels of its items and their probabilities, [distinct rows x items]."""
-    about = release.manifest["sensitive"]
-    there = [*release.quasi, *release.other.columns, *([about["name"]] if about else [])]
+    there = [*release.quasi, *release.other.columns, *release.manifest.recognized_by[len(release.quasi) :]]
     unknown = sorted({*(wanted or ()), *cuts} - set(there))
     if unknown:
         fact = f"The release has no column {', '.join(map(repr, unknown))}"

@@ -50,11 +50,12 @@ import numpy as np
 
 from incrowd import io
 from incrowd.errors import ParameterError
+from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.publish.decomposition.feature_search import EMPTY, FeatureSearch, Partition, require_share, require_whole
 from incrowd.publish.publisher import Progress, Publisher
 from incrowd.release import ProjectionRelease
-from incrowd.release.checked import checked
+from incrowd.release.seal import secret_rng
 from incrowd.schema import Schema
 
 if TYPE_CHECKING:
@@ -149,36 +150,40 @@ class DMPD(Publisher):
         *,
         seed: int | None = None,
         progress: Progress | None = None,
+        domains: str = "joined",
     ) -> ProjectionRelease:
-        """Publish a frame as projections; see `Publisher.publish`.
+        """Publish a frame as projections; see `Publisher.publish`. The manifest lists no domains in any case.
 
         Ctrl-C while it searches ends the search, and the best partition found until then is released; a second one
         ends the run. `ProjectionRelease.levels` says how many generations were done.
 
-        With a seed, projections are shuffled by the seed and the whole table: whoever guesses it cannot undo the order,
-        and whoever has both has the table.
         """
+        del domains
         report = progress or (lambda _stage, _done, _total: None)
         original = io.to_polars(frame)
         report("coding", 0, 1)
         ways = self._ways(original, schema)
         report("coding", 1, 1)
-        rng = np.random.default_rng(seed)
+        rng = secret_rng(seed, original)
         features, parts, numbers = self._fittest(ways, rng, report)
-        release = features.release(
+        return features.release(
+            original,
             parts,
-            method={"name": self.name, "parameters": self.parameters()},
+            method=Method(self.name, self.parameters()),
             privacy=self.privacy(),
             rng=rng,
             seed=seed,
             kind=io.kind_of(frame),
+            numbers=numbers,
+            progress=report,
         )
-        return checked(release, original, report, numbers)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as a manifest tells them."""
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "quasi_sets"}
-        return given | {"inducer": self.inducer if isinstance(self.inducer, str) else type(self.inducer).__name__}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        sets = None if self.quasi_sets is None else [list(known) for known in self.quasi_sets]
+        inducer = self.inducer if isinstance(self.inducer, str) else type(self.inducer).__name__
+        return given | {"quasi_sets": sets, "inducer": inducer}
 
     def _ways(self, original: pl.DataFrame, schema: Schema) -> list[Features]:
         """Return the table with its numbers cut by MDL, and if that differs on two levels in any case."""

@@ -16,7 +16,7 @@ takes more than the allowed share of rows, the column is not touched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ import polars as pl
 from incrowd.coding import code_classes, used_rows
 from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy.hierarchy import Codes, type_of
+from incrowd.manifest import ClassColumn, Method, Missing, RowCounts, Shown
 from incrowd.privacy import Privacy, exact
 from incrowd.publish.decomposition.copied_columns import tells, without_copies
 from incrowd.publish.decomposition.discretize import mdl_cuts, quasi_cuts
@@ -35,7 +36,8 @@ from incrowd.publish.decomposition.feature_search import Partition
 from incrowd.publish.decomposition.levels import Levels
 from incrowd.publish.decomposition.wrapper_fitness import WrapperFitness
 from incrowd.release import ProjectionRelease
-from incrowd.release.intervals import Cuts, in_intervals
+from incrowd.release.intervals import in_intervals
+from incrowd.release.seal import Progress, seal_projections
 from incrowd.schema import Schema
 
 Int64 = npt.NDArray[np.int64]
@@ -68,7 +70,7 @@ class Features:
     frame: pl.DataFrame
     classes: Codes
     class_values: pl.Series
-    columns: tuple[dict[str, Any], ...]
+    columns: tuple[Shown, ...]
     quasi_sets: tuple[tuple[str, ...], ...]
     rows: Int64
     n_input: int
@@ -125,7 +127,7 @@ class Features:
             if column.n_unique() > 1:
                 shown.append(column)
                 columns.append(about)
-        able = [i for i, about in enumerate(columns) if about["role"] == "other" or _holds(shown[i], classes, k=k, l=l)]
+        able = [i for i, about in enumerate(columns) if about.role == "other" or _holds(shown[i], classes, k=k, l=l)]
         able = without_copies(able, shown)
         frame = pl.DataFrame([shown[i] for i in able])
         return cls(
@@ -156,7 +158,7 @@ class Features:
         """The levels of partitions, over all sets of quasi-identifiers."""
         codes = np.empty((len(self.rows), self.n_features), np.int32, order="F")
         for m, column in enumerate(self.frame.get_columns()):
-            quasi = self.columns[m]["role"] == "quasi"
+            quasi = self.columns[m].role == "quasi"
             own = code_classes(column)[0] if quasi else None  # others do not count, and may be of any type
             codes[:, m] = 0 if own is None else own
         names = self.frame.columns
@@ -173,15 +175,18 @@ class Features:
 
     def release(
         self,
+        original: pl.DataFrame,
         parts: Partition,
         *,
-        method: dict[str, Any],
+        method: Method,
         privacy: Privacy,
         rng: np.random.Generator,
         seed: int | None,
         kind: str,
+        numbers: Mapping[str, float | int | None],
+        progress: Progress,
     ) -> ProjectionRelease:
-        """Put the release of a partition together; it is not verified yet."""
+        """Return the verified release of a partition."""
         names = self.names_of(parts)
         inside = {name for part in names for name in part}
         left_out = [*self.left_out, *(name for name in self.frame.columns if name not in inside)]
@@ -189,29 +194,27 @@ class Features:
         about = {
             "method": method,
             "guarantees": privacy.guarantees(),
-            "rows": {
-                "input": self.n_input,
-                "missing": self.n_input - len(self.rows),
-                "suppressed": 0,
-                "released": len(self.rows),
-            },
-            "missing": {"policy": self.schema.missing, "tokens": list(self.schema.missing_tokens)},
-            "quasi_sets": [list(known) for known in self.quasi_sets],
-            "left_out": sorted(left_out),
-            "dropped": self.dropped,
+            "rows": RowCounts(self.n_input, self.n_input - len(self.rows), 0, len(self.rows)),
+            "missing": Missing(self.schema.missing, tuple(self.schema.missing_tokens)),
+            "quasi_sets": self.quasi_sets,
+            "left_out": tuple(sorted(left_out)),
+            "dropped": tuple(self.dropped),
         }
         role = "sensitive" if target == self.schema.sensitive else "other"
-        return ProjectionRelease.assemble(
+        return seal_projections(
+            original,
             self.frame,
             self.columns,
-            {"name": target, "role": role},
-            (self.classes, self.class_values),
+            ClassColumn(target, role, type_of(self.class_values)),
+            self.class_values[self.classes],
             names,
             rows=self.rows,
             about=about,
             rng=rng,
             seed=seed,
             kind=kind,
+            numbers=numbers,
+            progress=progress,
         )
 
 
@@ -292,21 +295,17 @@ def _published(
     l: float,
     suppress: float,
     fine: bool,
-) -> tuple[pl.Series, dict[str, Any]]:
+) -> tuple[pl.Series, Shown]:
     """Return a column as it would be published, and its entry in the manifest."""
     if column.name in schema.other:
-        return column, {"name": column.name, "role": "other", "type": None, "cuts": None, "suppressed": 0}
+        return column, Shown(column.name, "other", None, None, 0)
     kind, cuts, n_suppressed = type_of(column), None, 0
     if kind in ("int", "float"):
         cuts = quasi_cuts(column, target, k=k) if fine else mdl_cuts(column, target)
         column = in_intervals(column, cuts)
     if suppress > 0:
         column, n_suppressed = suppressed(column, classes, k=k, l=l, most=suppress)
-    return column, {"name": column.name, "role": "quasi", "type": kind, "cuts": _data(cuts), "suppressed": n_suppressed}
-
-
-def _data(cuts: Cuts | None) -> list[float] | None:
-    return None if cuts is None else list(cuts)
+    return column, Shown(column.name, "quasi", kind, cuts, n_suppressed)
 
 
 def _target(schema: Schema) -> str:

@@ -40,13 +40,14 @@ import polars as pl
 from incrowd import io
 from incrowd.coding import used_rows
 from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.manifest import Method
 from incrowd.publish.decomposition.dmpd import DMPD, Numbers
 from incrowd.publish.decomposition.feature_search import EMPTY, Partition, partition_of, require_whole
 from incrowd.publish.decomposition.frontier import Frontier, FrontierPoint
 from incrowd.publish.decomposition.spea2 import ParetoSearch, Point
 from incrowd.publish.publisher import Progress
 from incrowd.release import ProjectionRelease
-from incrowd.release.checked import checked
+from incrowd.release.seal import secret_rng
 from incrowd.schema import Schema
 
 if TYPE_CHECKING:
@@ -157,15 +158,17 @@ class ParetoDMPD(DMPD):
                 f"This partition has level {level}, or less than the diversity asked for: k is {self.k}, l is {self.l}"
             )
             raise InfeasibleError(fact, "pick another one, or ask for less", best={"k": level})
-        release = features.release(
+        return features.release(
+            original,
             parts,
-            method={"name": self.name, "parameters": self.parameters()},
+            method=Method(self.name, self.parameters()),
             privacy=replace(self, k=level).privacy(),
-            rng=np.random.default_rng(seed),
+            rng=secret_rng(seed, original),
             seed=seed,
             kind=io.kind_of(frame),
+            numbers={},
+            progress=report,
         )
-        return checked(release, original, report, {})
 
     def _search(
         self, features: Features, rng: np.random.Generator, progress: Progress

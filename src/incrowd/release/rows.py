@@ -1,0 +1,321 @@
+"""RowRelease: generalized rows, what was promised about them, and what the owner keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd import io
+from incrowd.coding import clean_like, code_classes
+from incrowd.errors import IncompatibleError, SchemaError
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Floats, text
+from incrowd.manifest import Ranges, RowsManifest, Sensitive
+from incrowd.recoding import Unseen
+from incrowd.release.atoms import Atoms
+from incrowd.release.domains import Domain
+from incrowd.release.release import Release
+
+if TYPE_CHECKING:
+    from incrowd.release.soft import Soft
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowRelease(Release):
+    """Generalized rows with a public manifest.
+
+    Attributes
+    ----------
+    domains
+        The quasi-identifiers as they are published.
+    cell_lo, cell_hi
+        The distinct cells in published leaves, int32 [cells x quasi]; `cell_of` gives each row's.
+    sensitive
+        Codes into `sensitive_values`, when exact values are published.
+    cell_counts
+        Sensitive counts per cell, when distributions are published.
+    other
+        The columns that are released as they came.
+    """
+
+    domains: tuple[Domain, ...]
+    cell_lo: Codes
+    cell_hi: Codes
+    cell_of: npt.NDArray[np.int64]
+    sensitive: Codes | None
+    sensitive_values: pl.Series
+    cell_counts: npt.NDArray[np.int32] | None
+    other: pl.DataFrame
+    manifest: RowsManifest
+
+    @property
+    def n_rows(self) -> int:
+        """Number of released rows."""
+        return len(self.cell_of)
+
+    @property
+    def quasi(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return [column.name for column in self.manifest.quasi]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the published columns."""
+        return [*self.manifest.recognized_by, *self.manifest.other]
+
+    @property
+    def target(self) -> str | None:
+        """Name of the class column; ``None`` if there is none."""
+        return self.manifest.target
+
+    @property
+    def features(self) -> tuple[list[str], list[str]]:
+        """Names of the quasi-identifiers, and of the *other* columns except the class."""
+        return self.quasi, [name for name in self.manifest.other if name != self.target]
+
+    @property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """The published leaves of each quasi-identifier."""
+        return tuple(domain.hierarchy for domain in self.domains)
+
+    @property
+    def marginals(self) -> list[Floats]:
+        """How often each published leaf occurs among the originals of the released rows, about."""
+        return [domain.weights for domain in self.domains]
+
+    @cached_property
+    def lo(self) -> Codes:
+        """First published leaf of each cell, int32 [rows x quasi]."""
+        return _expand(self.cell_lo, self.cell_of)
+
+    @cached_property
+    def hi(self) -> Codes:
+        """Last published leaf of each cell, int32 [rows x quasi]."""
+        return _expand(self.cell_hi, self.cell_of)
+
+    @cached_property
+    def frame(self) -> Any:  # noqa: ANN401
+        """The release for people: labels, and either exact sensitive values or one share column per value."""
+        return io.from_polars(self.labelled(), self.kind)
+
+    def labelled(self) -> pl.DataFrame:
+        """Return the content of release.csv."""
+        columns = [self._labels(m) for m in range(len(self.domains))]
+        columns += self.other.get_columns()
+        if self.sensitive is not None:
+            columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive.name))
+        elif self.cell_counts is not None:
+            shares = _shares(self.cell_counts)
+            columns += [pl.Series(name, shares[:, v][self.cell_of]) for v, name in enumerate(self.share_columns)]
+        return pl.DataFrame(columns)
+
+    @property
+    def distributions(self) -> Floats | None:
+        """Published sensitive shares, [rows x sensitive values]; ``None`` when exact values are published."""
+        return None if self.cell_counts is None else _shares(self.cell_counts)[self.cell_of]
+
+    def classes(self) -> tuple[Codes, pl.Series] | None:
+        """Codes and values of the class, when it is published row by row: the target, or exact sensitive values."""
+        if self.target is not None and self.target in self.manifest.other:
+            codes, values = code_classes(self.other[self.target])
+            return (codes, values) if codes is not None else None
+        return None if self.sensitive is None else (self.sensitive, self.sensitive_values)
+
+    @property
+    def class_is_drawn(self) -> bool:
+        """Whether a row's class is only known by its distribution."""
+        return self.cell_counts is not None and self.classes() is None
+
+    def class_counts(self) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+        """Return the class values, and how often each occurs as far as it is published."""
+        found = self.classes()
+        if found is not None:
+            return found[1], np.bincount(found[0], minlength=len(found[1]))
+        return self.sensitive_values, np.array(self._sensitive.counts, np.int64)
+
+    def sensitive_counts(self) -> npt.NDArray[np.int64]:
+        """Return how often each sensitive value occurs, as far as it is published."""
+        if self.sensitive is not None:
+            return np.bincount(self.sensitive, minlength=len(self.sensitive_values))
+        return np.array(self._sensitive.counts or (), np.int64)
+
+    @property
+    def share_columns(self) -> list[str]:
+        """Names of the columns that hold a distribution."""
+        return [f"{self._sensitive.name}={value}" for value in text(self.sensitive_values)]
+
+    def coded(self, *, labels: bool = True) -> pl.DataFrame:
+        """Return the content of release.parquet: labels and bounds of cells, the rest as it is."""
+        columns = []
+        for m, (name, domain) in enumerate(zip(self.quasi, self.domains, strict=True)):
+            columns += [self._labels(m)] if labels else []
+            lo, hi = _bounds(domain, self.cell_lo[:, m], self.cell_hi[:, m])
+            columns += [lo.gather(self.cell_of).alias(f"{name}.lo"), hi.gather(self.cell_of).alias(f"{name}.hi")]
+        columns += self.other.get_columns()
+        if self.sensitive is not None:
+            columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive.name))
+        elif self.cell_counts is not None:
+            counts = self.cell_counts
+            columns += [pl.Series(name, counts[:, v][self.cell_of]) for v, name in enumerate(self.share_columns)]
+        return pl.DataFrame(columns)
+
+    def coded_tables(self, *, labels: bool = True) -> tuple[pl.DataFrame, ...]:
+        """Return the content of release.parquet."""
+        return (self.coded(labels=labels),)
+
+    def written_tables(self) -> tuple[pl.DataFrame, ...]:
+        """Return the content of release.csv."""
+        return (self.labelled(),)
+
+    def stems(self) -> list[str]:
+        """Return the name of the table's files, without their suffix."""
+        return ["release"]
+
+    def loss(self, name: str = "lm", *, original: Any = None) -> float:  # noqa: ANN401
+        """Return an information loss of this release; see `incrowd.losses`. ``kl`` needs ``original=frame``.
+
+        The owner's is exact; for everybody else it is that of the published domains.
+        """
+        from incrowd.losses import loss  # noqa: PLC0415
+        from incrowd.release.view import cells  # noqa: PLC0415
+
+        return loss(name, cells(self, None if original is None else io.to_polars(original)))
+
+    def losses(self, names: Sequence[str], original: pl.DataFrame) -> dict[str, float]:
+        """Return several information losses."""
+        return {name: self.loss(name, original=original) for name in names}
+
+    def sample(self, *, seed: int | None = None) -> Any:  # noqa: ANN401
+        """Return concrete rows for any learner, drawn as in Last et al. 2014, section 5.1.
+
+        Each quasi-identifier is drawn from what is published about its values inside its cell, the sensitive value from
+        its distribution. A missing value that was joined with others is one of the values that may be drawn.
+        """
+        from incrowd.release.soft import sample  # noqa: PLC0415
+
+        return io.from_polars(sample(self, np.random.default_rng(seed)), self.kind)
+
+    def soft(self) -> Soft:
+        """Return expected encodings and class probabilities, for learners that take weights: no sampling noise."""
+        from incrowd.release.soft import soften  # noqa: PLC0415
+
+        return soften(self)
+
+    def transform(self, frame: Any, *, unseen: Unseen = "error") -> Any:  # noqa: ANN401
+        """Recode new rows by the cuts that this release was made with; only the owner can.
+
+        It is for new rows, such as those that a classifier is tested with. What it returns carries no guarantee: nobody
+        counted whether k of the new rows look alike, and sensitive values stay. Never hand out the rows that were
+        published a second time like this: whoever compares the two undoes suppression.
+
+        Parameters
+        ----------
+        frame
+            Rows with the quasi-identifiers of the release; columns that are not in the release are dropped.
+        unseen
+            A value outside the domain is an ``"error"``, the whole domain (``"suppress"``), or, for numbers and dates,
+            the ``"nearest"`` end of it.
+        """
+        source = io.to_polars(frame)
+        lo, hi = self.recode(source, unseen=unseen)
+        exact = self._exact_hierarchies()
+        labels = [h.labels(lo[:, m], hi[:, m]).alias(self.quasi[m]) for m, h in enumerate(exact)]
+        kept = [*self.manifest.other, *([self._sensitive.name] if self.manifest.sensitive else [])]
+        rest = [source[name] for name in kept if name in source.columns]
+        return io.from_polars(pl.DataFrame([*labels, *rest]), io.kind_of(frame))
+
+    def recode(self, source: pl.DataFrame, *, unseen: Unseen = "error") -> tuple[Codes, Codes]:
+        """Return the cells of new rows in leaves of the exact hierarchies, by the cuts of this release."""
+        if self.private is None or self.private.recoding is None:
+            fact = f"This release (method {self.manifest.method.name!r}) has no recoding to apply to new rows"
+            hint = "only the owner can recode, and only if the method's recoding is a function of the row"
+            raise IncompatibleError(fact, hint)
+        self.require_columns(source, self.quasi)
+        return self.private.recoding.transform(self.clean_quasi(source), self._exact_hierarchies(), unseen)
+
+    def published_cells(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """Bring cells of the exact hierarchies to the published leaves that hold them."""
+        assert self.private is not None
+        found = [
+            exact.published(domain.hierarchy, lo[:, m], hi[:, m])
+            for m, (exact, domain) in enumerate(zip(self.private.domains, self.domains, strict=True))
+        ]
+        return tuple(np.asfortranarray(np.column_stack(side)) for side in zip(*found, strict=True))  # type: ignore[return-value]
+
+    def encode(self, frame: pl.DataFrame) -> Codes:
+        """Return the published leaves of anybody's quasi-identifiers, `OUTSIDE` where none is known.
+
+        The owner knows the leaf of every value of the original; a reader only that of listed values.
+        """
+        coded = []
+        for m, column in enumerate(self.clean_quasi(frame)):
+            exact = self.private.domains[m] if self.private is not None else None
+            if exact is None or exact.leaf_of is None:
+                coded.append(self.hierarchies[m].encode(column))
+                continue
+            codes = exact.hierarchy.encode(column)
+            coded.append(np.where(codes == OUTSIDE, OUTSIDE, exact.leaf_of[codes]).astype(np.int32))
+        return np.column_stack(coded)
+
+    def clean_quasi(self, source: pl.DataFrame) -> list[pl.Series]:
+        """Return the quasi-identifiers of other rows, with missing tokens and types as when this release was made."""
+        tokens = self.manifest.missing.tokens
+        return [
+            clean_like(h, source[name], tokens) for h, name in zip(self._exact_hierarchies(), self.quasi, strict=True)
+        ]
+
+    def _exact_hierarchies(self) -> tuple[Hierarchy, ...]:
+        return self.hierarchies if self.private is None else tuple(d.hierarchy for d in self.private.domains)
+
+    @property
+    def _sensitive(self) -> Sensitive:
+        return cast("Sensitive", self.manifest.sensitive)
+
+    def _labels(self, m: int) -> pl.Series:
+        """Write the labels of one column: each distinct cell once."""
+        labels = self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
+        return labels[self.cell_of].alias(self.quasi[m])
+
+    def refuse_name_clashes(self) -> None:
+        """Refuse columns that would have the same name."""
+        names = [f"{name}{end}" for name in self.quasi for end in ("", ".lo", ".hi")] + list(self.manifest.other)
+        if self.cell_counts is not None:
+            names += self.share_columns
+        elif self.sensitive is not None:
+            names.append(self._sensitive.name)
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            fact = f"The release would have two columns named {', '.join(map(repr, twice))}"
+            raise SchemaError(fact, "rename that column: NAME.lo, NAME.hi and SENSITIVE=VALUE are taken")
+
+    def _what(self) -> str:
+        return ""
+
+
+def _bounds(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]:
+    """Return the bounds of cells as they are published: first and last values, or leaves of a list."""
+    if not isinstance(domain.entry, Ranges):
+        return pl.Series(lo, dtype=pl.Int32()), pl.Series(hi, dtype=pl.Int32())
+    leaves = domain.hierarchy.leaves
+    ends = domain.hierarchy.ends if isinstance(domain.hierarchy, Atoms) else leaves
+    bounds = leaves.gather(lo), ends.gather(hi)
+    if leaves.dtype.is_float():  # no negative zero: it would tell something
+        return bounds[0] + 0.0, bounds[1] + 0.0
+    return bounds
+
+
+def _shares(counts: npt.NDArray[np.int32]) -> Floats:
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _expand(cells: Codes, cell_of: npt.NDArray[np.int64]) -> Codes:
+    expanded = np.empty((len(cell_of), cells.shape[1]), np.int32, order="F")
+    for m in range(cells.shape[1]):
+        expanded[:, m] = cells[:, m][cell_of]
+    return expanded

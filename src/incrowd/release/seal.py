@@ -1,0 +1,295 @@
+"""Seal: the only road to a release, for rows and projections alike.
+
+Secret randomness, the order of rows, assembling, and the verification by code that the method does not share; what is
+written later is checked once more (`incrowd.release.folder`).
+
+**Order.** Rows stand in the order of what is published, so that the order tells nothing that the rows do not; equal
+rows are shuffled in what the owner keeps.
+
+**Secrets.** Whoever guesses a seed must not be able to repeat a run: every seeded generator also takes a hash of all
+rows and columns of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.coding import Table, fingerprint
+from incrowd.errors import ParameterError
+from incrowd.hierarchy.hierarchy import Codes, leaves_to_data, type_of
+from incrowd.manifest import (
+    ClassColumn,
+    Guarantee,
+    Method,
+    Missing,
+    ProjectionsManifest,
+    RowCounts,
+    RowsManifest,
+    Sensitive,
+    Shown,
+)
+from incrowd.recoding import Recoding
+from incrowd.release.domains import Domain, publish_domain, rounded
+from incrowd.release.evidence import Evidence, Private
+from incrowd.release.projections import ProjectionRelease
+from incrowd.release.release import Release
+from incrowd.release.rows import RowRelease
+from incrowd.version import __version__
+
+AnyRelease = TypeVar("AnyRelease", bound=Release)
+Int64 = npt.NDArray[np.int64]
+Progress = Callable[[str, int, int], None]
+
+DOMAINS = ("joined", "exact")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a release before it is one, row by row of a table.
+
+    Attributes
+    ----------
+    lo, hi
+        Cells, int32 [cells x quasi].
+    cell_of
+        Number of each row's cell; ``-1`` for a row that is left out.
+    counts
+        Published sensitive counts per cell, or ``None`` when exact values are published.
+    recoding
+        The function of a row that the method learned, if it is one.
+    evidence
+        How the method came to its cells, where that is needed to check them.
+    numbers
+        What else the method has to say; the owner finds it in `Release.levels`.
+    """
+
+    lo: Codes
+    hi: Codes
+    cell_of: Int64
+    counts: npt.NDArray[np.int32] | None = None
+    recoding: Recoding | None = None
+    evidence: Evidence | None = None
+    numbers: Mapping[str, float | int | None] = field(default_factory=dict)
+
+
+def secret_rng(seed: int | None, original: pl.DataFrame) -> np.random.Generator:
+    """Return randomness that nobody can repeat who has not the whole original; without a seed, nobody at all."""
+    if seed is None:
+        return np.random.default_rng()
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        fact = f"The seed is {seed!r}"
+        raise ParameterError(fact, "use a whole number from 0, or none at all")
+    return np.random.default_rng([int(seed), int.from_bytes(fingerprint(original), "little")])
+
+
+def seal_rows(
+    original: pl.DataFrame,
+    table: Table,
+    cells: Cells,
+    *,
+    method: Method,
+    guarantees: Sequence[Guarantee],
+    homogeneous: bool,
+    rng: np.random.Generator,
+    seed: int | None,
+    kind: str,
+    domains: str = "joined",
+    progress: Progress = lambda _stage, _done, _total: None,
+) -> RowRelease:
+    """Return the verified release of a table's rows in these cells.
+
+    Parameters
+    ----------
+    original
+        The frame that the table was made of.
+    rng
+        From `secret_rng`.
+    domains
+        ``"joined"`` publishes no value and no count that fewer than k rows share; ``"exact"`` lists all of them.
+    """
+    if domains not in DOMAINS:
+        fact = f"domains is {domains!r}"
+        raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
+    schema = table.schema
+    kept = rng.permutation(np.flatnonzero(cells.cell_of >= 0))
+    least = max((g.crowd for g in guarantees if g.crowd is not None), default=1)
+    own = rng if domains == "joined" and least > 1 else None
+    published, lo, hi, exact = [], [], [], []
+    for m, (name, hierarchy) in enumerate(zip(schema.quasi, table.hierarchies, strict=True)):
+        counts = np.bincount(table.codes[kept, m], minlength=hierarchy.n_leaves)
+        domain, first, last, owned = publish_domain(
+            name, hierarchy, counts, cells.lo[:, m], cells.hi[:, m], least=least, rng=own
+        )
+        published.append(domain)
+        lo.append(first)
+        hi.append(last)
+        exact.append(owned)
+    dealt = cells.evidence.deal(rng, table.n_rows) if cells.evidence and schema.other else np.arange(table.n_rows)
+    other = _without_negative_zero(table.other[dealt]) if schema.other else pl.DataFrame()
+    manifest = RowsManifest(
+        method=method,
+        guarantees=tuple(guarantees),
+        rows=RowCounts(table.n_input, table.n_input - table.n_rows, table.n_rows - len(kept), len(kept)),
+        missing=Missing(schema.missing, tuple(schema.missing_tokens)),
+        dropped=tuple(table.dropped),
+        incrowd=__version__,
+        polars=pl.__version__,
+        recoding="homogeneous" if homogeneous else "non-homogeneous",
+        domains="exact" if own is None else "joined",
+        quasi=tuple(domain.entry for domain in published),
+        sensitive=_about_sensitive(table, cells, kept, least, own),
+        target=schema.target,
+        other=tuple(schema.other),
+    )
+    release = RowRelease(
+        domains=tuple(published),
+        cell_lo=np.asfortranarray(np.column_stack(lo)),
+        cell_hi=np.asfortranarray(np.column_stack(hi)),
+        cell_of=cells.cell_of[kept],
+        sensitive=table.sensitive[kept] if table.sensitive is not None and cells.counts is None else None,
+        sensitive_values=table.sensitive_values,
+        cell_counts=cells.counts,
+        other=other[kept] if schema.other else other,
+        manifest=manifest,
+        kind=kind,
+    )
+    release.refuse_name_clashes()
+    order = _order_of_rows(release, published)
+    taken = kept[order]
+    evidence = cells.evidence.taken(taken) if cells.evidence else None
+    private = Private((table.rows[taken],), seed, cells.recoding, tuple(exact), evidence)
+    release = replace(
+        release,
+        cell_of=release.cell_of[order],
+        sensitive=None if release.sensitive is None else release.sensitive[order],
+        other=release.other[order] if schema.other else release.other,
+        private=private,
+    )
+    numbers = dict(cells.numbers)
+    del table, cells  # verifying takes as much room again
+    return _verified(release, original, progress, numbers)
+
+
+def _about_sensitive(
+    table: Table, cells: Cells, kept: Int64, least: int, rng: np.random.Generator | None
+) -> Sensitive | None:
+    if table.sensitive is None:
+        return None
+    name, kind = str(table.schema.sensitive), type_of(table.sensitive_values)
+    if cells.counts is None:
+        return Sensitive(name, kind, "exact")
+    counts = np.bincount(table.sensitive[kept], minlength=len(table.sensitive_values))
+    told = counts if rng is None else rounded(counts, least, rng)
+    form = cells.evidence.form if cells.evidence else "counts"
+    return Sensitive(name, kind, form, tuple(leaves_to_data(table.sensitive_values)), tuple(told.tolist()))
+
+
+def _order_of_rows(release: RowRelease, published: Sequence[Domain]) -> Int64:
+    """Return the rows sorted by what is published about them; equal ones as they stand."""
+    keys = []
+    for name, domain, m in zip(release.quasi, published, range(len(published)), strict=True):
+        lo, hi = release.cell_lo[:, m], release.cell_hi[:, m]
+        label = domain.hierarchy.labels(lo, hi)
+        keys.append(_ranks(pl.DataFrame({"label": label, "lo": lo, "hi": hi})).alias(name))
+    cell = _ranks(pl.DataFrame(keys)).to_numpy()
+    columns = [pl.Series("cell", cell[release.cell_of]), *release.other.get_columns()]
+    if release.sensitive is not None:
+        columns.append(pl.Series("sensitive", release.sensitive))
+    elif release.cell_counts is not None:
+        counts = _ranks(pl.DataFrame(np.ascontiguousarray(release.cell_counts), orient="row")).to_numpy()
+        columns.append(pl.Series("counts", counts[release.cell_of]))
+    return _sorted(pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)]))
+
+
+def _ranks(frame: pl.DataFrame) -> pl.Series:
+    """Return the place of each row's content in the order of all contents, equal ones together."""
+    order = _sorted(frame)
+    new = (frame[order] != frame[order].shift(1)).select(pl.any_horizontal(pl.all())).to_series().fill_null(value=True)
+    rank = np.empty(frame.height, np.int64)
+    rank[order] = np.cumsum(new.to_numpy())
+    return pl.Series(rank)
+
+
+def _sorted(frame: pl.DataFrame) -> Int64:
+    """Return the order that sorts rows by all columns, missing values first; equal rows stay as they stand."""
+    names = frame.columns
+    found = frame.with_row_index("").sort(names, maintain_order=True, nulls_last=False)
+    return found[""].to_numpy().astype(np.int64)
+
+
+def _without_negative_zero(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write every zero alike: which of equal rows comes first must tell nothing."""
+    return frame.with_columns(pl.selectors.float() + 0.0)
+
+
+def seal_projections(
+    original: pl.DataFrame,
+    features: pl.DataFrame,
+    columns: Sequence[Shown],
+    target: ClassColumn,
+    classes: pl.Series,
+    parts: Sequence[Sequence[str]],
+    *,
+    rows: Int64,
+    about: Mapping[str, Any],
+    rng: np.random.Generator,
+    seed: int | None,
+    kind: str,
+    numbers: Mapping[str, float | int | None],
+    progress: Progress = lambda _stage, _done, _total: None,
+) -> ProjectionRelease:
+    """Return the verified release of columns shared out among projections.
+
+    Parameters
+    ----------
+    features
+        Columns as they are to be published, in the order of the table.
+    columns
+        Of each of them, its entry in the manifest.
+    classes
+        The class of each row.
+    parts
+        Names of the columns of each projection; none at all publishes the class alone.
+    rows
+        Number of each row in the frame that came in.
+    about
+        What else the manifest says: guarantees, row counts, sets of quasi-identifiers, columns that are left out.
+    """
+    shown = [list(part) for part in parts] or [[]]
+    own = classes.alias(target.name)
+    projections, maps = [], []
+    for part in shown:
+        table = _without_negative_zero(pl.DataFrame([*(features[name] for name in part), own]))
+        shuffled = rng.permutation(table.height)
+        order = shuffled[_sorted(table[shuffled].rename({n: str(i) for i, n in enumerate(table.columns)}))]
+        projections.append(table[order])
+        maps.append(rows[order])
+    published = {name for part in shown for name in part}
+    manifest = ProjectionsManifest(
+        **about,
+        incrowd=__version__,
+        polars=pl.__version__,
+        target=target,
+        parts=tuple(map(tuple, shown)),
+        columns=tuple(column for column in columns if column.name in published),
+    )
+    private = Private(tuple(maps), seed)
+    release = ProjectionRelease(projections=tuple(projections), manifest=manifest, private=private, kind=kind)
+    return _verified(release, original, progress, numbers)
+
+
+def _verified(
+    release: AnyRelease, original: pl.DataFrame, progress: Progress, numbers: Mapping[str, float | int | None]
+) -> AnyRelease:
+    """Return the release with the levels that it reaches, if it keeps its promises."""
+    progress("verifying", 0, 1)
+    verdict = release.verify(original, promises_only=True)
+    verdict.raise_for_violations()
+    progress("verifying", 1, 1)
+    return replace(release, levels=verdict.levels | dict(numbers))
