@@ -34,7 +34,7 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ProjectionRelease(Release):
     """Projections of a table with a public manifest.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Levels = dict[str, float | int | None]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Release(ABC):
     """What both kinds of release are; see docs/release-format.md.
 

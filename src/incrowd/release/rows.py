@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from incrowd.release.soft import Soft
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class RowRelease(Release):
     """Generalized rows with a public manifest.
 
