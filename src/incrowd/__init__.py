@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         plot_suppression,
         suppression_curves,
     )
-    from incrowd.release import ProjectionRelease, Release
+    from incrowd.release import ProjectionRelease, Release, RowRelease
     from incrowd.rules.anonymous import anonymous_rules
     from incrowd.rules.release_rules import compare_rules, rules_from_release
     from incrowd.schema import Schema
@@ -109,7 +109,7 @@ _HOME = {
         "plot_suppression",
         "suppression_curves",
     ),
-    "incrowd.release": ("ProjectionRelease", "Release"),
+    "incrowd.release": ("ProjectionRelease", "Release", "RowRelease"),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict",),
 }
@@ -147,6 +147,7 @@ __all__ = [
     "PrivacyWarning",
     "ProjectionRelease",
     "Release",
+    "RowRelease",
     "Schema",
     "SchemaError",
     "SeqA",

@@ -27,10 +27,12 @@ class Atoms(Hierarchy):
         ``int``, ``float`` or ``date``.
     missing
         Whether a leaf for missing values stands before the others.
+    open_below
+        Whether the first value is not known, so that smaller ones belong to the first leaf, too.
     """
 
-    def __init__(self, starts: Numbers, last: float, kind: str, *, missing: bool) -> None:
-        self.starts = starts
+    def __init__(self, starts: Numbers, last: float, kind: str, *, missing: bool, open_below: bool = False) -> None:
+        self.starts, self.open_below = starts, open_below
         self.stops = np.append(before(starts[1:]), starts.dtype.type(last))
         none = [None] if missing else []
         self.leaves = pl.concat([_series(none, kind), _series(starts, kind)])
@@ -74,6 +76,7 @@ class Atoms(Hierarchy):
         first = int(self.has_missing)
         numbers = values.to_physical().fill_null(0).to_numpy()
         at = np.searchsorted(self.starts, numbers, side="right") - 1
+        at = np.maximum(at, 0) if self.open_below else at
         inside = (at >= 0) & (numbers <= self.stops[-1]) & values.is_not_null().to_numpy()
         codes = np.where(inside, at + first, OUTSIDE).astype(np.int32)
         if first:
@@ -102,7 +105,11 @@ class Atoms(Hierarchy):
 
     def with_missing(self) -> Hierarchy:
         """Return these leaves with one for missing values in front."""
-        return self if self.has_missing else Atoms(self.starts, self.stops[-1], self.type, missing=True)
+        return (
+            self
+            if self.has_missing
+            else Atoms(self.starts, self.stops[-1], self.type, missing=True, open_below=self.open_below)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Refuse: a reader's ranges are made of a release, not kept by themselves."""

@@ -186,7 +186,8 @@ def read_ranges(entry: Quasi, lo: pl.Series, hi: pl.Series) -> tuple[Domain, Cod
     cuts = np.array(starts_of(entry.cuts or (), entry.type), known_lo.dtype)
     starts = np.unique(np.concatenate([[bottom], known_lo, after(ends[0][ends[0] < top]), cuts]).astype(known_lo.dtype))
     starts = starts[(starts >= bottom) & (starts <= top)]
-    atoms = Atoms(starts, top, entry.type, missing=has_missing)
+    open_below = bool((lo.is_null() & hi.is_not_null()).any())  # the smallest value of such a cell is not told
+    atoms = Atoms(starts, top, entry.type, missing=has_missing, open_below=open_below)
     place = np.searchsorted(cuts, atoms.starts, side="right")
     width = atoms.widths()
     whole = np.bincount(place, weights=width, minlength=len(cuts) + 1)

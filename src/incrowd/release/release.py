@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from incrowd import io
-from incrowd.errors import SchemaError
+from incrowd.errors import InputError, SchemaError
 from incrowd.manifest import Manifest
 from incrowd.release.evidence import Private
 
@@ -135,7 +135,11 @@ class Release(ABC):
         """Read a release folder of either kind; the private part too, if it lies beside it."""
         from incrowd.release.folder import load  # noqa: PLC0415
 
-        return load(Path(path))
+        found = load(Path(path))
+        if not isinstance(found, cls):
+            fact = f"{path} holds a {type(found).__name__}, not a {cls.__name__}"
+            raise InputError(fact, "load it with Release.load")
+        return found
 
     def require_columns(self, frame: pl.DataFrame, names: list[str]) -> None:
         """Refuse a table that lacks some columns."""
