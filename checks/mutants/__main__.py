@@ -1,0 +1,215 @@
+"""Plant small mistakes in the code, one at a time, and run the tests that should notice.
+
+``./dev mutants [N] [ROOM ...]`` does it for a sample. Every mistake is planted in a copy of the tree, never in the tree itself. A mutant is killed when a test fails or runs
+far too long. Those that no test can notice are listed in ``checks/survivors.toml`` with the reason, and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checks.mutants.changes import Change, changes
+
+ROOT = Path(__file__).parents[2]
+JUDGED = ROOT / "checks" / "survivors.toml"
+_PACKAGE = Path("src", "incrowd")
+_COPIED = ("src", "tests", "checks", "pyproject.toml", "README.md")
+_PATIENCE = 6  # a mutant that takes this many times as long as the code without mistakes hangs
+_START = 40.0  # seconds for imports and compiled kernels
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Which tests pass and how long they take, and which of them run through each line."""
+
+    passed: dict[str, float]
+    lines: dict[str, dict[str, list[str]]]
+
+    def tests_of(self, change: Change) -> list[str]:
+        """Return the tests that should notice, fast ones first; all tests for code that runs at import."""
+        first, last = change.lines
+        by_line = self.lines.get(change.path, {})
+        seen = {test for line in range(first, last + 1) for test in by_line.get(str(line), ())}
+        at_import = not seen and any(str(line) in by_line for line in range(first, last + 1))
+        return sorted(self.passed if at_import else seen & self.passed.keys(), key=lambda test: self.passed[test])
+
+    def limit(self, tests: list[str]) -> float:
+        """Return after how many seconds a run of these tests hangs."""
+        return _START + _PATIENCE * sum(self.passed[test] for test in tests)
+
+
+class Copy:
+    """A copy of the tree in which one mutant at a time lives."""
+
+    def __init__(self, folder: Path, *, compiled: bool) -> None:
+        self.folder = folder
+        for name in _COPIED:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, folder / name)
+            else:
+                shutil.copy2(ROOT / name, folder / name)
+        self._env = os.environ | {
+            "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}",
+            "PYTHONDONTWRITEBYTECODE": "1",  # a stale .pyc would hide the mistake
+            "INCROWD_HYPOTHESIS": "mutants",
+        }
+        if not compiled:
+            self._env |= {"NUMBA_DISABLE_JIT": "1"}
+
+    def run(self, *arguments: str, limit: float | None = None) -> tuple[int | None, str]:
+        """Run Python in the copy; return its exit code (``None``: it took too long) and what it printed."""
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=self._env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, _ = process.communicate()
+            return None, said
+        return process.returncode, said
+
+    def touched(self, tests: list[str]) -> Touched:
+        """Run all tests once and note what they run through."""
+        out = self.folder / "touched.json"
+        _, said = self.run("-m", "checks.mutants.touched", str(out), str(self.folder / _PACKAGE), *tests)
+        found: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {"broken": True}
+        if found["broken"] or not found["passed"]:
+            sys.exit(f"{said}\nThe tests cannot be run without mistakes planted")
+        if found["failed"]:
+            print(f"{len(found['failed'])} tests fail as it is, and are left out", *found["failed"], sep="\n  ")
+        return Touched(found["passed"], found["lines"])
+
+    def notices(self, change: Change | None, tests: list[str], limit: float) -> bool:
+        """Tell whether a test fails, or hangs, with a mistake in the code."""
+        if not tests:
+            return False
+        command = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", *tests)
+        if change is None:
+            return self.run(*command)[0] != 0
+        path = self.folder / _PACKAGE / change.path
+        path.write_bytes(change.apply(path.read_bytes()))
+        try:
+            return self.run(*command, limit=limit)[0] != 0
+        finally:
+            shutil.copy2(ROOT / _PACKAGE / change.path, path)
+
+
+def find(rooms: list[str]) -> list[Change]:
+    """Return all mistakes that can be planted in rooms or files of the package."""
+    package, found = ROOT / _PACKAGE, []
+    for room in rooms:
+        place = package / room
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        found += [change for file in files for change in changes(package, str(file.relative_to(package)))]
+    return found
+
+
+def read_judged(rooms: list[str]) -> dict[tuple[str, str, str], str]:
+    """Return why no test can notice some of the mistakes in these rooms."""
+    listed = tomllib.loads(JUDGED.read_text())["judged"] if JUDGED.exists() else []
+    return {
+        (one["path"], one["was"], one["now"]): one["reason"]
+        for one in listed
+        if any(Path(one["path"]).is_relative_to(room) for room in rooms)
+    }
+
+
+def tests_for(rooms: list[str]) -> list[str]:
+    """Return the nearest tests: those of the same room, and the examples in its docstrings."""
+    names = dict.fromkeys(Path(room).parts[0] for room in rooms)
+    return [str(place) for name in names for place in (Path("tests", name), _PACKAGE / name) if (ROOT / place).exists()]
+
+
+def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Change]]:
+    """Plant mistakes one at a time; return how many, and those that no test noticed."""
+    everything, judged = find(rooms), read_judged(rooms)
+    stale = judged.keys() - {change.key for change in everything}
+    for path, was, now in sorted(stale):
+        print(f"checks/survivors.toml lists what is no longer in {path}:\n  - {was}\n  + {now}")
+    left = [change for change in everything if change.key not in judged]
+    chosen = random.Random(seed).sample(left, min(n, len(left)))
+    print(f"{len(everything)} mistakes can be planted in {', '.join(rooms)}; {len(everything) - len(left)} of them are")
+    print(
+        f"judged unnoticeable (checks/survivors.toml); {len(chosen)} of the others are tried, seed {seed}", flush=True
+    )
+    survivors = []
+    with tempfile.TemporaryDirectory(prefix="incrowd-mutants-") as folder:
+        compiled = not any(Path(room).parts[0] == "kernels" for room in rooms)
+        copies = [Copy(Path(folder, str(i)), compiled=compiled) for i in range(jobs)]
+        touched = copies[0].touched(tests_for(rooms))
+        every = sorted(touched.passed, key=lambda test: touched.passed[test])
+        if copies[-1].notices(None, every, 0.0):
+            sys.exit("Tests that passed fail when they are run again, without a mistake")
+        free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
+        for copy in copies:
+            free.put(copy)
+
+        def survives(change: Change) -> bool:
+            copy, tests = free.get(), touched.tests_of(change)
+            try:
+                return not copy.notices(change, tests, touched.limit(tests))
+            finally:
+                free.put(copy)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            running = {pool.submit(survives, change): change for change in chosen}
+            for done in as_completed(running):
+                if done.result():
+                    survivors.append(running[done])
+                    show(running[done], len(touched.tests_of(running[done])))
+    return len(chosen), sorted(survivors, key=lambda change: (change.path, change.start))
+
+
+def show(change: Change, n_tests: int) -> None:
+    """Print a mutant that no test noticed."""
+    print(f"SURVIVED {_PACKAGE / change.path}:{change.lines[0]} ({n_tests} tests run through it)")
+    print(f"  - {change.was}\n  + {change.now}", flush=True)
+
+
+def main() -> int:
+    """Read the command line; return 1 when too few mutants are killed."""
+    parser = argparse.ArgumentParser(
+        prog="./dev mutants", description="Plant small mistakes and run the tests that should notice."
+    )
+    parser.add_argument("n", nargs="?", type=int, default=100, help="how many mistakes (100)")
+    parser.add_argument("rooms", nargs="*", default=["verify", "audit"], help="rooms or files of src/incrowd")
+    parser.add_argument("--least", type=float, default=0.95, help="share that must be killed (0.95)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    missing = [room for room in given.rooms if not (ROOT / _PACKAGE / room).exists()]
+    if missing:
+        parser.error(f"there is no {', '.join(missing)} in {_PACKAGE}")
+    start = time.monotonic()
+    n, survivors = sample(given.rooms, given.n, given.seed, given.jobs)
+    killed = n - len(survivors)
+    for room in sorted({Path(change.path).parts[0] for change in survivors}):
+        print(f"  {room}: {sum(Path(change.path).parts[0] == room for change in survivors)} survived")
+    print(f"{killed} of {n} killed: {killed / max(1, n):.1%}, in {(time.monotonic() - start) / 60:.1f} minutes")
+    return int(killed < given.least * n)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
