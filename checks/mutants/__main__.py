@@ -1,7 +1,8 @@
 """Plant small mistakes in the code, one at a time, and run the tests that should notice.
 
-``./dev mutants [N] [ROOM ...]`` does it for a sample. Every mistake is planted in a copy of the tree, never in the tree itself. A mutant is killed when a test fails or runs
-far too long. Those that no test can notice are listed in ``checks/survivors.toml`` with the reason, and left out.
+``./dev mutants [N] [ROOM ...]`` does it for a sample. Every mistake is planted in a copy of the tree, never in the tree
+itself. A mutant is killed when a test fails or runs far too long. Those that no test can notice are listed in
+``checks/survivors.toml`` with the reason, and left out.
 """
 
 from __future__ import annotations
@@ -109,11 +110,13 @@ class Copy:
         if change is None:
             return self.run(*command)[0] != 0
         path = self.folder / _PACKAGE / change.path
-        path.write_bytes(change.apply(path.read_bytes()))
+        source, before = path.read_bytes(), path.stat()
+        path.write_bytes(change.apply(source))
         try:
             return self.run(*command, limit=limit)[0] != 0
         finally:
-            shutil.copy2(ROOT / _PACKAGE / change.path, path)
+            path.write_bytes(source)
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def find(rooms: list[str]) -> list[Change]:
