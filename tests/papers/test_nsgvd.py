@@ -36,7 +36,7 @@ def likely_rows(release):
             total = sum(int(release.marginals[m][leaf]) for leaf in inside)
             labels = text(hierarchy.leaves)
             columns.append({_item(name, labels[i]): int(release.marginals[m][i]) / total for i in inside})
-        name, labels = release.manifest["sensitive"]["name"], text(release.sensitive_values)
+        name, labels = release.manifest.sensitive.name, text(release.sensitive_values)
         if release.distributions is None:
             columns.append({_item(name, labels[int(release.sensitive[row])]): 1.0})
         else:
@@ -68,7 +68,7 @@ def check(release, found, min_support, min_confidence):
 
 @pytest.mark.parametrize("l", [1, 2])
 def test_expected_supports_of_the_papers_table(l):
-    release = ic.NSVDist(k=2, l=l, mode="paper").publish(TABLE_1A, SCHEMA, seed=1)
+    release = ic.NSVDist(k=2, l=l, mode="paper").publish(TABLE_1A, SCHEMA, seed=1, domains="exact")
     assert release.distributions is not None
     found = rules_from_release(release, min_support=0.05, min_confidence=0.2)
     assert found.height > 0
@@ -78,15 +78,15 @@ def test_expected_supports_of_the_papers_table(l):
 @settings(max_examples=12, deadline=None)
 @given(strategies.tables(min_rows=2, max_rows=6))
 def test_expected_supports_of_random_releases(drawn):
-    release = ic.Mondrian(k=2).publish(drawn.frame, drawn.schema, seed=1)
-    if release.manifest["sensitive"] is None or drawn.schema.other:
+    release = ic.Mondrian(k=2).publish(drawn.frame, drawn.schema, seed=1, domains="exact")
+    if release.manifest.sensitive is None or drawn.schema.other:
         return
     found = rules_from_release(release, min_support=0.1, min_confidence=0.3, max_len=3)
     check(release, found, 0.1, 0.3)
 
 
 def test_many_samples_have_these_supports():
-    release = ic.NSVDist(k=2, l=2, mode="paper").publish(TABLE_1A, SCHEMA, seed=1)
+    release = ic.NSVDist(k=2, l=2, mode="paper").publish(TABLE_1A, SCHEMA, seed=1, domains="exact")
     found = rules_from_release(release, min_support=0.1, min_confidence=0.3)
     left, right, support = found.select("antecedents", "consequents", "support").row(0)
     wanted = [item.split("=", 1) for item in left + right]
@@ -98,7 +98,7 @@ def test_many_samples_have_these_supports():
 
 
 def test_a_release_that_hides_nothing_has_the_rules_of_the_table():
-    release = ic.Mondrian(k=1).publish(TABLE_1A, SCHEMA, seed=1)
+    release = ic.Mondrian(k=1).publish(TABLE_1A, SCHEMA, seed=1, domains="exact")
     found = rules_from_release(release, min_support=0.2, min_confidence=0.5)
     original = anonymous_rules(TABLE_1A, public=[], k=1, min_support=0.2, min_confidence=0.5).rules
     compared = compare_rules(found, original)
@@ -109,7 +109,7 @@ def test_a_release_that_hides_nothing_has_the_rules_of_the_table():
 
 
 def test_ranges_of_numbers_and_chosen_columns():
-    release = ic.Mondrian(k=1).publish(TABLE_1A, SCHEMA, seed=1)
+    release = ic.Mondrian(k=1).publish(TABLE_1A, SCHEMA, seed=1, domains="exact")
     cuts = {"age": [30, 50]}
     options = {"min_support": 0.2, "min_confidence": 0.3}
     found = rules_from_release(release, cuts=cuts, columns=["age", "disease"], **options)

@@ -34,7 +34,7 @@ from incrowd.hierarchy import Intervals, Spec
 from incrowd.publish import IACk, InfoGainMondrian
 from incrowd.publish.iac_curves import group_size_curve, level_curves
 from incrowd.publish.publisher import Publisher
-from incrowd.release import RowRelease as Release
+from incrowd.release import RowRelease
 from incrowd.schema import Schema
 
 PAPER = "Li, Liu, Baig, Wong: Information based data anonymization for classification utility, 2011"
@@ -79,9 +79,11 @@ def fold_of(number: int) -> Fold:
 
 
 @lru_cache(maxsize=4)
-def release_of(figure: int, number: int, method: str, k: int) -> Release:
+def release_of(figure: int, number: int, method: str, k: int) -> RowRelease:
     """Publish the training rows of a fold; cells that share a release find it here."""
-    release: Release = METHODS[method](k).publish(fold_of(number).train.source, schema(figure), seed=_SEED)
+    release: RowRelease = METHODS[method](k).publish(
+        fold_of(number).train.source, schema(figure), seed=_SEED, domains="exact"
+    )
     return release
 
 
@@ -99,7 +101,7 @@ def _accuracy(cell: Cell) -> dict[str, Any]:
     return {"accuracy": 100 * float(right.sum()) / len(right)}
 
 
-def without_stars(rows: pl.DataFrame, release: Release) -> pl.DataFrame:
+def without_stars(rows: pl.DataFrame, release: RowRelease) -> pl.DataFrame:
     """Return published rows whose values at the root are missing."""
     roots = {
         name: hierarchy.label(0, hierarchy.n_leaves - 1)
@@ -114,7 +116,7 @@ def _seconds(cell: Cell) -> dict[str, Any]:
     taken = []
     for _ in range(_TURNS):
         start = time.process_time()
-        release: Release = method.publish(frame, roles, seed=_SEED)
+        release: RowRelease = method.publish(frame, roles, seed=_SEED, domains="exact")
         taken.append(time.process_time() - start)
     stars = (release.levels or {}).get("star_rows")
     return {"seconds": min(taken), "suppressed": None if stars is None else 100 * stars / frame.height}

@@ -31,7 +31,7 @@ from incrowd.experiments.experiment import Cell, Options
 from incrowd.experiments.registry import published
 from incrowd.publish import NHAA, PAIS, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
 from incrowd.publish.publisher import Publisher
-from incrowd.release import RowRelease as Release
+from incrowd.release import RowRelease
 
 PAPER = (
     "Last, Tassa, Zhmudyak, Shmueli: Improving accuracy of classification models induced from anonymized datasets, 2014"
@@ -214,7 +214,7 @@ def _numbered(lesson: Lesson) -> Lesson:
     return Lesson(replace(lesson.train, features=learn), ask)
 
 
-def _rows_only(release: Release, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[Lesson]:
+def _rows_only(release: RowRelease, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[Lesson]:
     """Yield the samples of `lessons` without matrices: Weka takes rows, and making matrices takes longer than trees."""
     test = _unencoded(asked.features)
     target = str(release.target)
@@ -244,13 +244,15 @@ def fold_of(name: str, number: int) -> Fold:
 
 
 @lru_cache(maxsize=4)
-def release_of(name: str, number: int, method: str, k: int, l: float, seed: int, trees: Order) -> Release:
+def release_of(name: str, number: int, method: str, k: int, l: float, seed: int, trees: Order) -> RowRelease:
     """Publish the training rows of a fold; cells that share a release find it here."""
     if method not in METHODS:
         fact = f"There is no method {method!r} in these experiments"
         raise ParameterError(fact, f"use one of {', '.join(METHODS)}")
     schema = _schema(name, order=trees)
-    release: Release = METHODS[method](k, l).publish(fold_of(name, number).train.source, schema, seed=seed)
+    release: RowRelease = METHODS[method](k, l).publish(
+        fold_of(name, number).train.source, schema, seed=seed, domains="exact"
+    )
     return release
 
 

@@ -70,6 +70,14 @@ class Atoms(Hierarchy):
         middle = self.starts.astype(np.float64) / 2 + self.stops.astype(np.float64) / 2
         return np.concatenate([[0.0], middle]) if self.has_missing else middle
 
+    def share_below(self, value: float) -> Floats:
+        """Return which share of the values of each known leaf is smaller than `value`, all being equally likely."""
+        width = self.widths()
+        whole = self.starts.dtype.kind == "i"
+        below = (np.ceil(value) if whole else value) - self.starts.astype(np.float64)
+        share = below / np.where(width > 0, width, 1.0)
+        return np.asarray(np.where(width > 0, np.clip(share, 0, 1), below > 0), np.float64)
+
     def encode(self, column: pl.Series) -> Codes:
         """Return the leaf of each value, `OUTSIDE` where it lies in none."""
         values = convert(column, self.type)

@@ -101,6 +101,15 @@ def _draw(lo: Codes, hi: Codes, weights: Floats, rng: np.random.Generator) -> np
     return np.clip(np.where(last > first, drawn, even), lo, hi)
 
 
+def chances(weights: Floats, lo: Codes, hi: Codes) -> Floats:
+    """Return how likely each leaf is in each of these cells, [cells x leaves]; evenly where the published f are 0."""
+    leaves = np.arange(len(weights))
+    inside = (leaves >= lo[:, None]) & (leaves <= hi[:, None])
+    mass = np.where(inside, weights, 0.0)
+    mass = np.where(mass.sum(axis=1, keepdims=True) > 0, mass, inside)
+    return np.asarray(mass / mass.sum(axis=1, keepdims=True))
+
+
 def _sensitive_codes(release: RowRelease, rng: np.random.Generator) -> npt.NDArray[np.int64] | Codes | None:
     if release.cell_counts is None:
         return release.sensitive
@@ -111,24 +120,23 @@ def _sensitive_codes(release: RowRelease, rng: np.random.Generator) -> npt.NDArr
 
 
 def _expected(name: str, hierarchy: Hierarchy, weights: Floats, lo: Codes, hi: Codes) -> tuple[Floats, list[str]]:
+    if not hierarchy.ordered:
+        return chances(weights, lo, hi), [f"{name}={value}" for value in text(hierarchy.leaves)]
     last = hi.astype(np.int64) + 1
     mass = np.concatenate([[0.0], np.cumsum(weights)])
     if (mass[last] == mass[lo]).any():  # published counts are rounded, some to nothing
         weights = weights + _LEAST
         mass = np.concatenate([[0.0], np.cumsum(weights)])
     total = mass[last] - mass[lo]
-    if hierarchy.ordered:
-        missing = (lo == 0) * weights[0] if hierarchy.has_missing else np.zeros(len(lo))
-        numbers = _numbers(hierarchy)
-        sums = np.concatenate([[0.0], np.cumsum(weights * numbers)])
-        known = total - missing
-        average = sums[-1] / max(_LEAST, mass[-1] - (weights[0] if hierarchy.has_missing else 0))
-        mean = np.where(known > 0, (sums[last] - sums[lo]) / np.where(known > 0, known, 1), average)
-        if hierarchy.has_missing:
-            return np.column_stack([mean, missing / total]), [name, f"{name}={MISSING}"]
-        return mean[:, None], [name]
-    inside = (np.arange(hierarchy.n_leaves) >= lo[:, None]) & (np.arange(hierarchy.n_leaves) <= hi[:, None])
-    return np.where(inside, weights, 0) / total[:, None], [f"{name}={value}" for value in text(hierarchy.leaves)]
+    missing = (lo == 0) * weights[0] if hierarchy.has_missing else np.zeros(len(lo))
+    numbers = _numbers(hierarchy)
+    sums = np.concatenate([[0.0], np.cumsum(weights * numbers)])
+    known = total - missing
+    average = sums[-1] / max(_LEAST, mass[-1] - (weights[0] if hierarchy.has_missing else 0))
+    mean = np.where(known > 0, (sums[last] - sums[lo]) / np.where(known > 0, known, 1), average)
+    if hierarchy.has_missing:
+        return np.column_stack([mean, missing / total]), [name, f"{name}={MISSING}"]
+    return mean[:, None], [name]
 
 
 def _numbers(hierarchy: Hierarchy) -> Floats:

@@ -42,7 +42,9 @@ import polars as pl
 from incrowd import io
 from incrowd.errors import InputError, SchemaError
 from incrowd.hierarchy.hierarchy import text
-from incrowd.release import RowRelease as Release
+from incrowd.release import RowRelease
+from incrowd.release.atoms import Atoms
+from incrowd.release.soft import chances
 from incrowd.rules.itemsets import ROUNDING, Progress, check_thresholds, frequent, rules_frame, rules_of
 
 Floats = npt.NDArray[np.float64]
@@ -50,7 +52,7 @@ Cuts = Mapping[str, Sequence[float]]
 
 
 def rules_from_release(
-    release: Release,
+    release: RowRelease,
     *,
     min_support: float = 0.01,
     min_confidence: float = 0.5,
@@ -103,7 +105,7 @@ def rules_from_release(
 
 
 def _check_release(given: Any) -> None:  # noqa: ANN401
-    if not isinstance(given, Release):
+    if not isinstance(given, RowRelease):
         fact = f"Expected a release, got {type(given).__name__}"
         of_path = f"read it first: Release.load({str(given)!r})"
         other = "give what publish or Release.load returned; for a table see anonymous_rules"
@@ -152,7 +154,7 @@ class _Rows:
     first: npt.NDArray[np.int64]
 
 
-def _distinct_rows(release: Release) -> tuple[_Rows, Floats]:
+def _distinct_rows(release: RowRelease) -> tuple[_Rows, Floats]:
     keys = [pl.Series("0", release.cell_of)]
     if release.sensitive is not None:
         keys.append(pl.Series("1", release.sensitive))
@@ -165,7 +167,7 @@ def _distinct_rows(release: Release) -> tuple[_Rows, Floats]:
 
 
 def _columns(
-    release: Release, rows: _Rows, wanted: Collection[str] | None, cuts: Cuts
+    release: RowRelease, rows: _Rows, wanted: Collection[str] | None, cuts: Cuts
 ) -> list[tuple[str, list[str], Floats]]:
     """Return each column with the labels of its items and their probabilities, [distinct rows x items]."""
     there = [*release.quasi, *release.other.columns, *release.manifest.recognized_by[len(release.quasi) :]]
@@ -175,41 +177,50 @@ def _columns(
         raise SchemaError(fact, f"its columns are {', '.join(map(repr, there))}")
     found = []
     for name in there if wanted is None else [name for name in there if name in wanted]:
-        values, likely = _likely(release, rows, name)
-        labels = text(values)
+        values, labels, likely = _likely(release, rows, name)
         if name in cuts:
-            labels, likely = _joined(name, values, likely, cuts[name])
-        elif values.null_count():
-            keep = values.is_not_null().to_numpy()  # a missing value is no item
-            labels, likely = [label for label, kept in zip(labels, keep, strict=True) if kept], likely[:, keep]
+            labels = _ranges(name, cuts[name])
+            likely = likely @ _share_in_ranges(release, values.alias(name), cuts[name])
+        else:
+            known = np.flatnonzero(values.is_not_null().to_numpy())  # a missing value is no item
+            labels, likely = [labels[value] for value in known], likely[:, known]
         found.append((name, labels, likely))
     return found
 
 
-def _likely(release: Release, rows: _Rows, name: str) -> tuple[pl.Series, Floats]:
-    """Return the values of one column, and how likely each is in each distinct row."""
+def _likely(release: RowRelease, rows: _Rows, name: str) -> tuple[pl.Series, list[str], Floats]:
+    """Return the values of one column, their names, and how likely each is in each distinct row."""
     if name in release.quasi:
         m = release.quasi.index(name)
-        lo, hi = release.cell_lo[rows.cell, m, None], release.cell_hi[rows.cell, m, None]
-        ranks = np.arange(release.hierarchies[m].n_leaves)
-        mass = np.where((ranks >= lo) & (ranks <= hi), release.marginals[m], 0)
-        return release.hierarchies[m].leaves, mass / mass.sum(axis=1, keepdims=True)
+        hierarchy = release.hierarchies[m]
+        names = [hierarchy.label(leaf, leaf) for leaf in range(hierarchy.n_leaves)]
+        lo, hi = release.cell_lo[rows.cell, m], release.cell_hi[rows.cell, m]
+        return hierarchy.leaves, names, chances(release.marginals[m], lo, hi)
     if name in release.other.columns:
         column = release.other[name]
         values = column.unique().sort()
         codes = column[rows.first].replace_strict(values, np.arange(len(values)), return_dtype=pl.Int64).to_numpy()
-        return values, np.eye(len(values))[codes]
+        return values, text(values), np.eye(len(values))[codes]
+    values = release.sensitive_values
     if release.cell_counts is None:
-        return release.sensitive_values, np.eye(len(release.sensitive_values))[rows.sensitive]
+        return values, text(values), np.eye(len(values))[rows.sensitive]
     counts = release.cell_counts[rows.cell]
-    return release.sensitive_values, counts / counts.sum(axis=1, keepdims=True)
+    return values, text(values), counts / counts.sum(axis=1, keepdims=True)
 
 
-def _joined(name: str, values: pl.Series, likely: Floats, starts: Sequence[float]) -> tuple[list[str], Floats]:
-    labels = _ranges(name, starts)
-    range_of = np.array([-1 if at is None else at for at in _range_of(values.alias(name), starts)])
-    likely_in = [likely[:, range_of == number].sum(axis=1) for number in range(len(labels))]
-    return labels, np.column_stack(likely_in)
+def _share_in_ranges(release: RowRelease, values: pl.Series, starts: Sequence[float]) -> Floats:
+    """Return which share of each leaf or value lies in each range, [values x ranges]; nothing of a missing value."""
+    range_of = _range_of(values, starts)
+    hierarchy = dict(zip(release.quasi, release.hierarchies, strict=True)).get(values.name)
+    share = np.zeros((len(values), len(starts) + 1))
+    if isinstance(hierarchy, Atoms):
+        below = [np.zeros(len(hierarchy.starts)), *map(hierarchy.share_below, starts), np.ones(len(hierarchy.starts))]
+        share[int(hierarchy.has_missing) :] = np.diff(np.column_stack(below), axis=1)
+        return share
+    for value, at in enumerate(range_of):
+        if at is not None:
+            share[value, at] = 1.0
+    return share
 
 
 @dataclass(frozen=True)
