@@ -177,10 +177,14 @@ def test_support_vectors_see_names_in_several_ways(monkeypatch):
 
 def test_support_vectors_do_not_see_the_final_weight(small, monkeypatch):
     cell = {"dataset": "cmc", "fold": 0, "seed": 1, "classifier": "libsvm"}
-    released = cell | {"method": "mondrian", "k": 4, "l": 1.0, "samples": 1}
-    assert nsvdist.run(released)["accuracy"] > 70
+
+    def accuracy():
+        released = cell | {"method": "mondrian", "k": 4, "l": 1.0, "samples": 1}
+        return np.mean([nsvdist.run(released | {"fold": fold})["accuracy"] for fold in range(5)])
+
+    assert accuracy() > 80
     monkeypatch.setattr(nsvdist, "UNSEEN", {("cmc", "libsvm"): "wife_age"})  # from which the class follows
-    assert nsvdist.run(released)["accuracy"] < 70
+    assert accuracy() < 70
     original = nsvdist.run(cell | {"method": "original"})["accuracy"]
     assert original < nsvdist.run(cell | {"method": "original", "seen": "everything"})["accuracy"]
 
