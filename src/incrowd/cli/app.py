@@ -129,7 +129,7 @@ def publish(
     with screen.progress() as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd import io
-        from incrowd.publish import make, usual
+        from incrowd.publish import default_method, make
         from incrowd.schema import Schema
 
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
@@ -139,7 +139,7 @@ def publish(
         raise ParameterError(fact, "say how diverse: -l 2")
     parameters |= own_parameters(option, {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"})
     roles = Schema.from_toml(schema)
-    publisher = make(method or usual(roles, parameters), **parameters)
+    publisher = make(method or default_method(roles, parameters), **parameters)
     if attack and publisher.kind == "projections":
         fact = "Attacks are about rows with generalized cells, and this method publishes projections"
         raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")

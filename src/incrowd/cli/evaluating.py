@@ -64,7 +64,7 @@ def evaluate(
     with _progress(screen) as progress:
         progress("starting", 0, 1)  # the libraries take a second to load
         from incrowd.evaluate import evaluate as judge
-        from incrowd.publish import make, usual
+        from incrowd.publish import default_method, make
 
         shared: dict[str, Any] = {"samples": samples, "classifiers": classifiers, "training": training}
         shared |= {"test": test_rows, "seed": seed, "progress": progress}
@@ -91,7 +91,12 @@ def evaluate(
             how = (roles.types, roles.missing_tokens)
             holdout = None if test is None else _read(test, *how)
             found = judge(
-                make(method or usual(roles, given), **given), _read(data, *how), roles, cv=cv, holdout=holdout, **shared
+                make(method or default_method(roles, given), **given),
+                _read(data, *how),
+                roles,
+                cv=cv,
+                holdout=holdout,
+                **shared,
             )
     _finish(screen, found, plot, dark=dark, as_json=as_json)
 
