@@ -1,4 +1,4 @@
-"""What every publisher keeps, whatever it does inside."""
+"""What every publisher keeps, whatever it does inside: the contract suite, and random tables."""
 
 import copy
 import dataclasses
@@ -10,141 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from claims import ALWAYS, CASES, OPTIONS, make
 from incrowd.publish import PUBLISHERS, CellPublisher, describe
-from incrowd.verify import check
+from incrowd.testing import check_publisher, publisher_checks
+from incrowd.verify.core import check
 from strategies import tables
 
-# Every publisher with every constraint it claims; a publisher without an entry here fails the first test.
-CLAIMS = {
-    "mondrian": [
-        {},
-        {"strict": False},
-        {"recoding": "single"},
-        {"l": 1.3},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True, "recoding": "single"},
-        {"alpha": 0.8},
-    ],
-    "infogain_mondrian": [
-        {},
-        {"l": 1.3},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True},
-        {"alpha": 0.8},
-    ],
-    "nsvdist": [
-        {},
-        {"l": 1.3},
-        {"l": 2, "loss": "entropy"},
-        {"loss": "monotone_entropy"},
-        {"presplit": 80},
-    ],
-    "seqa": [
-        {},
-        {"start": "random"},
-        {"start": "single_mondrian", "omega": 2},
-        {"loss": "entropy", "l": 1.3},
-        {"loss": "monotone_entropy", "passes": 2},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True, "start": "random"},
-        {"alpha": 0.8},
-    ],
-    "iack": [
-        {},
-        {"l": 1.3},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True},
-        {"alpha": 0.8},
-    ],
-    "iacc": [
-        {"delta_c": None, "delta_d": None},
-        {"delta_c": None, "delta_d": None, "l": 1.3},
-        {"delta_c": None, "delta_d": None, "t": 0.4, "alpha": 0.8},
-    ],
-    "tree": [
-        {},
-        {"tighten": False},
-        {"gain": "gini"},
-        {"l": 1.3},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True, "tighten": False},
-        {"alpha": 0.8},
-    ],
-    "nhaa": [{}, {"l": 2}, {"l": 3}, {"cluster": 80}, {"l": 2, "cluster": 80}],
-    "kactus": [
-        {},
-        {"confidence": None},
-        {"min_rows": 1, "confidence": 0.25},
-        {"l": 1.3, "confidence": None},
-        {"l": 2, "l_kind": "distinct", "confidence": None},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4, "confidence": None},
-        {"t": 0.4, "ordered": True},
-        {"alpha": 0.8},
-    ],
-    "tds": [
-        {},
-        {"l": 1.3},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True},
-        {"alpha": 0.8},
-    ],
-    "tdr": [
-        {},
-        {"l": 1.3},
-        {"l": 2, "l_kind": "distinct"},
-        {"l": 1.5, "l_kind": "entropy"},
-        {"l": 2, "l_kind": "recursive", "c": 2.5},
-        {"t": 0.4},
-        {"t": 0.4, "ordered": True},
-        {"alpha": 0.8},
-    ],
-    "dmpd": [
-        {"generations": 2, "population": 6},
-        {"generations": 2, "population": 6, "l": 1.3},
-        {"generations": 2, "population": 6, "suppress": 0.4},
-        {"generations": 2, "population": 6, "suppress": 0.6, "l": 1.1, "inducer": "naive_bayes"},
-    ],
-    "pareto_dmpd": [
-        {"generations": 2, "population": 6},
-        {"generations": 2, "population": 6, "l": 1.3, "suppress": 0.4, "archive": 3},
-    ],
-    "pais": [{}, {"l": 1.3}, {"L": 2}, {"L": 2, "l": 1.3}, {"C": 0.8}, {"score": "discernibility"}],
+CONTRACTS = {
+    name: publisher_checks(name, parameters=ALWAYS.get(name), settings=OPTIONS.get(name, [])) for name in PUBLISHERS
 }
-CASES = [(name, parameters) for name, claims in CLAIMS.items() for parameters in claims]
 
 
-def test_every_publisher_has_claims():
-    assert set(CLAIMS) == set(PUBLISHERS)
+@pytest.mark.parametrize(
+    ("name", "what"), [(name, what) for name in PUBLISHERS for what in CONTRACTS[name]], ids=lambda part: part
+)
+def test_contract(name, what):
+    CONTRACTS[name][what]()
 
 
-def made(case, **parameters):
-    name, claims = case
-    return PUBLISHERS[name](**claims, **parameters)
-
-
-def plain(name, **parameters):
-    """A publisher as in its first claim."""
-    return made((name, CLAIMS[name][0]), **parameters)
+def test_the_contract_asks_for_every_constraint_that_a_publisher_has():
+    """A check that silently fell away would leave a gap."""
+    n_settings = {name: sum(what.startswith("keeps") for what in checks) for name, checks in CONTRACTS.items()}
+    asked = {name: sum(case[0] == name for case in CASES) - 1 for name in PUBLISHERS}
+    assert n_settings == asked
+    assert n_settings["mondrian"] == 7 + len(OPTIONS["mondrian"])
+    assert all(len(checks) - n_settings[name] == 15 for name, checks in CONTRACTS.items())
 
 
 def shown(release):
@@ -153,30 +43,26 @@ def shown(release):
 
 
 def row_maps(release):
-    maps = release.private.rows if isinstance(release, ic.ProjectionRelease) else [release.private.rows]
-    return tuple(tuple(rows) for rows in maps)
+    return tuple(tuple(rows) for rows in release.private.row_maps)
 
 
 def assert_reached(manifest, levels):
-    for guarantee in manifest["guarantees"]:
-        kind = guarantee["kind"]
-        if kind == "lkc":
-            assert levels["lkc_k"] >= guarantee["K"]
-            assert levels["lkc_c"] <= guarantee["C"] + 1e-9
+    for promise in manifest.guarantees:
+        if promise.kind == "lkc":
+            assert levels["lkc_k"] >= promise.K
+            assert levels["lkc_c"] <= promise.C + 1e-9
             continue
-        reached = levels[f"l_{guarantee['l_kind']}" if kind == "l" else kind]
-        smaller_is_better = kind in ("t", "alpha")
-        if smaller_is_better:
-            assert reached <= guarantee[kind] + 1e-9
-        else:
-            assert reached >= guarantee[kind] - 1e-9
+        reached = levels[f"l_{promise.l_kind}" if promise.kind == "l" else promise.kind]
+        asked = getattr(promise, promise.kind)
+        smaller_is_better = promise.kind in ("t", "alpha")
+        assert reached <= asked + 1e-9 if smaller_is_better else reached >= asked - 1e-9
 
 
 @given(tables(), st.sampled_from(CASES), st.integers(1, 5), st.integers(0, 9))
 def test_releases_keep_their_promise_and_the_input(drawn, case, k, seed):
     drawn = drawn.fit_for(case[1])
     before = drawn.frame.clone()
-    method = made(case, k=k)
+    method = make(*case, k=k)
     try:
         release = method.publish(drawn.frame, drawn.schema, seed=seed)
     except ic.InfeasibleError:
@@ -196,22 +82,11 @@ def test_the_closest_setting_of_an_infeasible_one_is_feasible(drawn, case):
     drawn = drawn.fit_for(case[1])
     n = drawn.frame.height
     with pytest.raises(ic.InfeasibleError) as refused:
-        made(case, k=n + 1).publish(drawn.frame, drawn.schema)
-    name, claims = case
+        make(*case, k=n + 1).publish(drawn.frame, drawn.schema)
     reached = {key: value for key, value in refused.value.best.items() if key != "c"}
     assert reached["k"] == n
-    release = PUBLISHERS[name](**{**claims, **reached}).publish(drawn.frame, drawn.schema)
+    release = make(*case, **reached).publish(drawn.frame, drawn.schema)
     assert release.verify(drawn.frame).ok
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_k_equal_to_the_number_of_rows_gives_one_group(case):
-    frame = pl.DataFrame({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"], "s": ["u", "v", "w", "x"]})
-    schema = ic.Schema(quasi={"a": ic.Intervals(), "b": None}, sensitive="s")
-    frame = frame.with_columns(s=pl.col("s").rank().cast(pl.Int64)) if case[1].get("ordered") else frame
-    release = made(case, k=4).publish(frame, schema)
-    for frame in shown(release):
-        assert frame.select(name for name in ("a", "b") if name in frame.columns).n_unique() <= 1
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
@@ -221,68 +96,103 @@ def test_every_kind_of_frame_comes_back_as_it_came(name, kind):
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
     given_frame = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
     before = copy.deepcopy(given_frame)
-    release = plain(name, k=2).publish(given_frame, schema, seed=3)
+    release = make(name, k=2).publish(given_frame, schema, seed=3)
     assert all(type(each) is type(given_frame) for each in shown(release))
-    if isinstance(release, ic.Release):
+    if isinstance(release, ic.RowRelease):
         assert type(release.sample(seed=1)) is type(given_frame)
         if release.private.recoding is not None:
             assert type(release.transform(given_frame)) is type(given_frame)
     assert pl.from_dataframe(given_frame).equals(pl.from_dataframe(before))
-    again = shown(plain(name, k=2).publish(frame, schema, seed=3))
+    again = shown(make(name, k=2).publish(frame, schema, seed=3))
     assert all(pl.from_dataframe(a).equals(b) for a, b in zip(shown(release), again, strict=True))
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
-def test_methods_are_frozen_and_keyword_only(name):
-    method = plain(name, k=2)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        method.k = 3
-    with pytest.raises(TypeError):
-        PUBLISHERS[name](2)
-
-
-@pytest.mark.parametrize("name", PUBLISHERS)
-def test_sensitive_constraints_need_a_sensitive_column(name):
+def test_groups_need_no_sensitive_column(name):
     frame = pl.DataFrame({"a": [1, 2, 3, 4]})
     schema = ic.Schema(quasi={"a": ic.Intervals()})
     if issubclass(PUBLISHERS[name], CellPublisher) and PUBLISHERS[name].homogeneous:
-        assert plain(name, k=2).publish(frame, schema).verify(frame).ok
+        assert make(name, k=2).publish(frame, schema).verify(frame).ok
     with pytest.raises(ic.SchemaError, match="no sensitive column"):
-        plain(name, k=2, l=2).publish(frame, schema)
+        make(name, k=2, l=2).publish(frame, schema)
 
 
-@pytest.mark.parametrize("name", PUBLISHERS)
-def test_without_a_seed_the_order_is_the_operating_systems(name):
-    frame = pl.DataFrame({"a": list(range(50)), "s": ["u", "v"] * 25})
-    schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
-    runs = {row_maps(plain(name, k=5).publish(frame, schema)) for _ in range(3)}
-    assert len(runs) == 3
+def lying(choose):
+    """Return a method that promises more than it looks for."""
+
+    def choose_less(self, table, rng, progress):
+        choice = choose(dataclasses.replace(self, k=1), table, rng, progress)
+        return dataclasses.replace(choice, recoding=None)
+
+    return choose_less
 
 
 def test_a_release_that_breaks_its_promise_is_never_returned(monkeypatch):
     """Plant a method that lies, and see the independent verifier refuse it."""
     frame = pl.DataFrame({"a": [1, 2, 3, 4], "s": ["u", "v", "u", "v"]})
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s")
-    honest = ic.Mondrian._choose
-
-    def lying(self, table, rng, progress):
-        choice = honest(dataclasses.replace(self, k=1), table, rng, progress)
-        return dataclasses.replace(choice, recoding=None)
-
-    monkeypatch.setattr(ic.Mondrian, "_choose", lying)
+    monkeypatch.setattr(ic.Mondrian, "_choose", lying(ic.Mondrian._choose))
     with pytest.raises(ic.VerificationError) as refused:
         ic.Mondrian(k=2).publish(frame, schema)
     assert any(violation.startswith("k:") for violation in refused.value.violations)
+
+
+class Careless(ic.Mondrian):
+    """A publisher for the contract suite to refuse."""
+
+
+def sorts_the_input(self, frame, schema, **given):
+    release = ic.Mondrian.publish(self, frame, schema, **given)
+    frame.insert_column(0, pl.Series("new", [0] * frame.height))
+    return release
+
+
+def forgets_the_seed(self, frame, schema, *, seed=None, **given):
+    return ic.Mondrian.publish(self, frame, schema, seed=None, **given)
+
+
+def weakens_k(self, frame, schema, **given):
+    return ic.Mondrian.publish(dataclasses.replace(self, k=2), frame, schema, **given)
+
+
+def hides_progress(self, frame, schema, *, progress=None, **given):
+    return ic.Mondrian.publish(self, frame, schema, **given)
+
+
+def takes_anything(self, frame, schema, **given):
+    feasible = dataclasses.replace(self, k=min(self.k, frame.height))
+    return ic.Mondrian.publish(feasible, frame, schema, **given)
+
+
+def drops_l(self, frame, schema, **given):
+    return ic.Mondrian.publish(dataclasses.replace(self, l=1), frame, schema, **given)
+
+
+@pytest.mark.parametrize(
+    ("publish", "what"),
+    [
+        (sorts_the_input, "the input was modified"),
+        (forgets_the_seed, "the same seed gave another"),
+        (weakens_k, "k is [0-9]+, and 2 is promised"),
+        (hides_progress, "progress was reported"),
+        (takes_anything, "k above the rows was not refused"),
+        (drops_l, "not refused|l is not among"),
+    ],
+)
+def test_the_contract_suite_refuses_careless_publishers(monkeypatch, publish, what):
+    monkeypatch.setattr(Careless, "publish", publish, raising=False)
+    with pytest.raises(AssertionError, match=what):
+        check_publisher(Careless)
 
 
 def test_manifest_is_plain_data_without_cells_of_identifiers():
     frame = pl.DataFrame({"name": ["Ann", "Bob", "Cid", "Dee"], "a": [1, 2, 3, 4], "s": ["u", "v", "u", "v"]})
     schema = ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s", identifiers=["name"])
     release = ic.Mondrian(k=2).publish(frame, schema, seed=12345)
-    text = json.dumps(release.manifest)
+    text = release.manifest.to_json()
     assert "Ann" not in text
     assert "12345" not in text
-    assert check(json.loads(text), release.coded(labels=False), original=frame, rows=release.private.rows).ok
+    assert check(json.loads(text), release.coded_tables(), original=frame, private=release.private.files(["a"])).ok
 
 
 @pytest.mark.parametrize(
@@ -293,26 +203,27 @@ def test_without_a_method_it_is_nsvdist_where_that_can_do_it(sensitive, paramete
     frame = pl.DataFrame({"q": list(range(30)), "s": ["a", "b"] * 15})
     schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive=sensitive, rest="drop")
     release = ic.publish(frame, schema, k=3, **parameters)
-    assert release.manifest["method"]["name"] == method
+    assert release.manifest.method.name == method
     if method == "nsvdist":
-        assert release.manifest["method"]["parameters"]["mode"] == "hardened"
+        assert release.manifest.method.parameters["mode"] == "hardened"
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
-def test_every_parameter_is_told_with_its_default(name):
-    told = describe(name).rpartition("With their defaults: ")[2]
-    assert [part.partition(" = ")[0] for part in told.split(", ")] == [
+def test_every_parameter_is_described_with_its_default(name):
+    described = describe(name).rpartition("With their defaults: ")[2]
+    assert [part.partition(" = ")[0] for part in described.split(", ")] == [
         f.name for f in dataclasses.fields(PUBLISHERS[name])
     ]
 
 
-def test_a_guessed_seed_does_not_tell_whose_row_is_whose():
-    """Somebody who knows the seed and the quasi-identifiers, and guesses the values, does not get the order."""
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_a_guessed_seed_does_not_tell_whose_row_is_whose(name):
+    """Somebody who knows the seed and the quasi-identifiers, and guesses the values, does not get the row map."""
     frame = pl.DataFrame({"q": list(range(60)), "s": ["a", "b", "c"] * 20})
     schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s")
-    release = ic.Mondrian(k=3).publish(frame, schema, seed=7)
-    assert release.private.rows.tolist() == ic.Mondrian(k=3).publish(frame, schema, seed=7).private.rows.tolist()
+    release, again = (make(name, k=5).publish(frame, schema, seed=7) for _ in range(2))
+    assert row_maps(again) == row_maps(release)
     guess = frame.with_columns(pl.col("s").reverse())
-    repeated = ic.Mondrian(k=3).publish(guess, schema, seed=7)
-    same = (repeated.private.rows == release.private.rows).mean()
-    assert same < 0.2
+    repeated = make(name, k=5).publish(guess, schema, seed=7)
+    n_same = sum(a == b for a, b in zip(row_maps(repeated)[0], row_maps(release)[0], strict=False))
+    assert n_same < 0.6 * frame.height

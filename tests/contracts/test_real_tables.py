@@ -7,9 +7,10 @@ from importlib.metadata import distribution
 
 import polars as pl
 import pytest
-from test_publishers import CASES, assert_reached, made
+from test_publishers import assert_reached
 
 import incrowd as ic
+from claims import CASES, make
 from incrowd.datasets import adult, adult_schema
 
 K = 10
@@ -52,7 +53,7 @@ def check(case, name):
     if case[1].get("ordered"):
         frame = frame.with_columns(pl.col(schema.sensitive).rank("dense").cast(pl.Int64))
     try:
-        release = made(case, k=K).publish(frame, schema, seed=1)
+        release = make(*case, k=K).publish(frame, schema, seed=1)
     except ic.InfeasibleError as refused:  # said with the closest setting that is reached
         assert refused.best  # noqa: PT017 - infeasible is one of two right answers
         return

@@ -97,7 +97,7 @@ def _loaded(entries: list[EntryPoint]) -> type[Publisher]:
     """Return the class behind an entry point, or say why it cannot be used."""
     entry = entries[0]
     if len({each.value for each in entries}) > 1:
-        fact = f"Method {entry.name!r} is offered by {' and '.join(_origin(each) for each in entries)}"
+        fact = f"Method {entry.name!r} is offered by {' and '.join(sorted(map(_origin, entries)))}"
         raise IncompatibleError(fact, "uninstall one of them")
     try:
         found = entry.load()
