@@ -328,12 +328,12 @@ class Privacy:
 
     def require_feasible(self, n_rows: int, counts: Counts, *, values_are_ordered: bool = True) -> None:
         """Refuse what even one group of all rows would not satisfy, with the closest setting in the error."""
-        if not values_are_ordered and any(isinstance(c, TCloseness) and c.ordered for c in self.constraints):
-            fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
-            raise ParameterError(fact, "leave ordered out, or code the values as numbers")
         if self.about_sensitive and counts.size == 0:
             fact = "l, t, alpha and LKC are about sensitive values, and the schema has no sensitive column"
             raise SchemaError(fact, "name it with sensitive=..., or ask for k only")
+        if not values_are_ordered and any(isinstance(c, TCloseness) and c.ordered for c in self.constraints):
+            fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
+            raise ParameterError(fact, "leave ordered out, or code the values as numbers")
         found = [best for constraint in self.constraints if (best := constraint.best(n_rows, counts)) is not None]
         if found:
             best = {name: value for setting in found for name, value in setting.items()}
