@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders
+from incrowd.io.canonical import write_canonical_csv, write_canonical_parquet
 from incrowd.io.files import read, write
 from incrowd.io.frames import from_polars, kind_of, to_polars
 
@@ -15,4 +16,6 @@ __all__ = [
     "read",
     "to_polars",
     "write",
+    "write_canonical_csv",
+    "write_canonical_parquet",
 ]
