@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from incrowd.version import __version__
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
 # Heavy libraries load when a name is first used, so that `import incrowd` and `incrowd --help` are quick.
 _HOME = {
     "incrowd.attacks": ("AttackReport", "attack"),
-    "incrowd.audit": ("Audit",),
+    "incrowd.audit": ("Audit", "audit"),
     "incrowd.audit.rules": ("audit_rules",),
     "incrowd.errors": (
         "HierarchyError",
@@ -77,7 +79,7 @@ _HOME = {
         "SchemaError",
         "VerificationError",
     ),
-    "incrowd.evaluate": ("Comparison", "Evaluation", "compare"),
+    "incrowd.evaluate": ("Comparison", "Evaluation", "compare", "evaluate"),
     "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
     "incrowd.io": ("read", "write"),
     "incrowd.learn.clusters": ("KAnonymousClusters",),
@@ -101,6 +103,7 @@ _HOME = {
         "SeqA",
         "TreeAnonymizer",
         "methods",
+        "publish",
     ),
     "incrowd.publish.iac_curves": (
         "group_size_curve",
@@ -111,10 +114,9 @@ _HOME = {
     ),
     "incrowd.release": ("ProjectionRelease", "Release", "RowRelease"),
     "incrowd.schema": ("Schema",),
-    "incrowd.verify": ("Verdict",),
+    "incrowd.verify": ("Verdict", "verify"),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_VERBS = ("audit", "evaluate", "publish", "verify")  # packages that can be called: importing one binds it to this name
 
 __all__ = [
     "DMPD",
@@ -184,8 +186,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _VERBS:
-        return import_module(f"incrowd.{name}")
     if name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value
@@ -196,3 +196,14 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """Keeps ``incrowd.publish`` and its like functions: importing a package of that name does not replace them."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

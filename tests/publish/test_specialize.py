@@ -18,6 +18,7 @@ from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.kernels.limits import Limits
 from incrowd.privacy import Privacy
+from incrowd.publish import specialize as specialize_module
 from incrowd.publish.specialize import Cut, Rule, gain_per_loss, specialize
 from strategies import NAMES, SPECS, Drawn, tables
 
@@ -304,7 +305,7 @@ def test_combinations_need_a_sensitive_column():
 
 
 def test_too_many_classes_for_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("incrowd.publish.specialize._MOST_COUNTS", 7)
+    monkeypatch.setattr(specialize_module, "_MOST_COUNTS", 7)
     with pytest.raises(ic.IncompatibleError, match="2 classes times the values of all quasi-identifiers are 8 counts"):
         one_column([1, 2, 3, 4], ic.Intervals(), "xyxy")
 

@@ -1,15 +1,13 @@
 """Audit of models that somebody made: whether every person of the table is hidden in a crowd of at least k.
 
 The audit shares no code with the learners of `incrowd.learn`. It reads the model, finds the span of each person (see
-Friedman, Wolff, Schuster 2008) and counts. Call the module itself: ``incrowd.audit(model, frame, schema, k=30)``.
+Friedman, Wolff, Schuster 2008) and counts. ``incrowd.audit(model, frame, schema, k=30)``.
 """
 
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -191,13 +189,3 @@ def _back_in_place(model: Any, changed: Any) -> Any:  # noqa: ANN401
     whole = copy.copy(model)
     whole.steps = [*model.steps[:-1], (model.steps[-1][0], changed)]
     return whole
-
-
-class _Verb(ModuleType):
-    """Lets ``incrowd.audit`` be both this package and the function that people call."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Audit:  # noqa: ANN401
-        return audit(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Verb

@@ -1,9 +1,7 @@
-"""Publishers: each turns a frame into a verified release. Call the module itself to choose one by name."""
+"""Publishers: each turns a frame into a verified release. `publish` chooses one by name."""
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
 
 from incrowd.publish.decomposition.dmpd import DMPD
@@ -82,13 +80,3 @@ def publish(
     """
     chosen = make(method or default_method(schema, parameters), **parameters)
     return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains)
-
-
-class _Verb(ModuleType):
-    """Lets ``incrowd.publish`` be both this package and the function that people call."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        return publish(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Verb

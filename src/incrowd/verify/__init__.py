@@ -1,15 +1,10 @@
-"""The independent verifier: looks at what is handed out, shares no code with what made it.
-
-``incrowd.verify(...)`` and ``incrowd.verify.verify(...)`` are the same function.
-"""
+"""The independent verifier: looks at what is handed out, shares no code with what made it."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -97,13 +92,3 @@ def _row_numbers(rows: Any) -> Array | None:  # noqa: ANN401
         fact = f"rows is not a list of row numbers but {type(rows).__name__}"
         raise InputError(fact, "give the original row number of each released row, counted from 0")
     return numbers
-
-
-class _Callable(ModuleType):
-    """Lets the package be called like the function that it is named after."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Verdict:  # noqa: ANN401
-        return verify(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable

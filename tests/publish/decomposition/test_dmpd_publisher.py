@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 import incrowd as ic
 from incrowd.privacy import Privacy
+from incrowd.publish.decomposition import feature_partition
 from incrowd.publish.decomposition.feature_partition import Features, suppressed
 from incrowd.release.intervals import in_intervals
 from strategies import tables
@@ -290,7 +291,7 @@ def test_copies_link_projections(name, monkeypatch):
     assert Features.of(frame, schema).left_out == ["other"]
     with pytest.raises(ic.SchemaError, match="'other' tells the quasi-identifier 'one'"):
         Features.of(frame, ic.Schema(quasi=["job", "one"], sensitive="risk", other=["other"]))
-    monkeypatch.setattr("incrowd.publish.decomposition.feature_partition.without_copies", lambda able, _: list(able))
+    monkeypatch.setattr(feature_partition, "without_copies", lambda able, _: list(able))
     assert [v.split(":")[0] for v in chosen(frame, schema, ["one"], ["other"]).violations] == ["links"]
 
 
