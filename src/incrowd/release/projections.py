@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from incrowd.errors import SchemaError
 from incrowd.manifest import ProjectionsManifest, Shown
 from incrowd.release.intervals import in_intervals
 from incrowd.release.release import Release
+
+if TYPE_CHECKING:
+    from incrowd.release.overview import Overview
 
 _LEARNER = "incrowd.publish.decomposition.partition_classifier"  # a room above: loaded by name
 _INSTEAD = {
@@ -129,6 +132,18 @@ class ProjectionRelease(Release):
     def stems(self) -> list[str]:
         """Return the names of the projections' files, without their suffix."""
         return [f"projection-{number + 1}" for number in range(len(self.projections))]
+
+    def overview(self) -> Overview:
+        """Return what each projection shows, and what the promises do not cover."""
+        from incrowd.release.overview import of_projections  # noqa: PLC0415
+
+        return of_projections(self)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """How to read the published quasi-identifiers and the class from text."""
+        shown = {column.name: column.type for column in self.manifest.columns if column.type is not None}
+        return shown | {self.target: self.manifest.target.type}
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         fact = f"{type(self).__name__!r} object has no attribute {name!r}"

@@ -17,6 +17,7 @@ from incrowd.manifest import Manifest
 from incrowd.release.evidence import Private
 
 if TYPE_CHECKING:
+    from incrowd.release.overview import Overview
     from incrowd.verify import Verdict
 
 Levels = dict[str, float | int | None]
@@ -101,6 +102,15 @@ class Release(ABC):
     @abstractmethod
     def stems(self) -> list[str]:
         """Return the names of the tables' files, without their suffix."""
+
+    @abstractmethod
+    def overview(self) -> Overview:
+        """Return what people are told about this release: its columns, what it cost, what it does not protect from."""
+
+    @property
+    @abstractmethod
+    def types(self) -> dict[str, str]:
+        """How to read the coded columns of the original from text."""
 
     @abstractmethod
     def _what(self) -> str:

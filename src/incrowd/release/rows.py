@@ -23,6 +23,7 @@ from incrowd.release.domains import Domain
 from incrowd.release.release import Release
 
 if TYPE_CHECKING:
+    from incrowd.release.overview import Overview
     from incrowd.release.soft import Soft
 
 
@@ -293,6 +294,18 @@ class RowRelease(Release):
         if twice:
             fact = f"The release would have two columns named {', '.join(map(repr, twice))}"
             raise SchemaError(fact, "rename that column: NAME.lo, NAME.hi and SENSITIVE=VALUE are taken")
+
+    def overview(self) -> Overview:
+        """Return what each column lost, and what the promises do not cover."""
+        from incrowd.release.overview import of_rows  # noqa: PLC0415
+
+        return of_rows(self)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """How to read the quasi-identifiers and the sensitive column from text."""
+        types = {column.name: column.type for column in self.manifest.quasi}
+        return types | ({self._sensitive.name: self._sensitive.type} if self.manifest.sensitive else {})
 
     def _what(self) -> str:
         return ""
