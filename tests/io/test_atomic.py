@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from incrowd.errors import InputError
-from incrowd.io import atomic_file, atomic_folder, atomic_folders
+from incrowd.io import atomic_file, atomic_folder, atomic_folders, written_paths
 
 FAILURES = [ValueError("no"), KeyboardInterrupt(), SystemExit(1)]
 
@@ -35,13 +35,17 @@ def ordinary_mode(folder: Path) -> int:
     return found
 
 
+def assert_hidden_and_closed(temporary: Path, folder: Path) -> None:
+    assert temporary.parent.parent == folder
+    assert temporary.parent.name.startswith(".")
+    assert mode(temporary.parent) == 0o700
+
+
 def test_file_appears_at_the_end_only(tmp_path):
     target = tmp_path / "a.txt"
     with atomic_file(target) as temporary:
-        assert mode(temporary) == 0o600
-        assert temporary.parent == tmp_path
         assert temporary.suffix == ".txt"
-        assert temporary.name.startswith(".")
+        assert_hidden_and_closed(temporary, tmp_path)
         temporary.write_text("ä")
         assert not target.exists()
     assert target.read_text() == "ä"
@@ -79,9 +83,7 @@ def test_file_onto_folder(tmp_path):
 def test_folder_is_closed_while_written_and_open_afterwards(tmp_path):
     target = tmp_path / "out"
     with atomic_folder(str(target) + "/") as temporary:
-        assert mode(temporary) == 0o700
-        assert temporary.parent == tmp_path
-        assert temporary.name.startswith(".")
+        assert_hidden_and_closed(temporary, tmp_path)
         (temporary / "deep").mkdir()
         (temporary / "deep" / "x").write_text("x")
         assert not target.exists()
@@ -172,15 +174,17 @@ def test_disk_full_while_syncing(tmp_path, monkeypatch):
     assert names(tmp_path) == []
 
 
-def test_second_folder_cannot_be_created(tmp_path):
-    (tmp_path / "file").write_text("x")
-    with (
-        pytest.raises(InputError, match="there is no folder") as caught,
-        atomic_folders(tmp_path / "a", tmp_path / "file" / "b"),
-    ):
+def test_folders_in_different_folders_are_refused(tmp_path):
+    with pytest.raises(InputError, match="in one folder"), atomic_folders(tmp_path / "a", tmp_path / "c" / "b"):
+        pytest.fail("must not start")
+    assert names(tmp_path) == []
+
+
+def test_folder_that_cannot_be_created(tmp_path):
+    with pytest.raises(InputError, match="there is no folder") as caught, atomic_folder(tmp_path / "no" / "b"):
         pytest.fail("must not start")
     assert caught.value.hint == "Create that folder first."
-    assert names(tmp_path) == ["file"]
+    assert names(tmp_path) == []
 
 
 def test_file_below_a_file(tmp_path):
@@ -208,3 +212,19 @@ def test_input_errors_pass_through(tmp_path):
     with pytest.raises(InputError, match="mine"), atomic_folder(tmp_path / "a"):
         raise InputError("mine")
     assert names(tmp_path) == []
+
+
+def test_file_for_the_owner_only(tmp_path):
+    (tmp_path / "f").write_text("old")
+    with atomic_file(tmp_path / "f", owner_only=True) as f:
+        f.write_text("new")
+    assert mode(tmp_path / "f") == 0o600
+
+
+def test_what_was_written_is_known(tmp_path):
+    with atomic_folders(tmp_path / "a", tmp_path / "b"):
+        assert tmp_path / "a" not in written_paths()
+    with pytest.raises(ValueError, match="no"), atomic_file(tmp_path / "c") as c:
+        spoil(c, FAILURES[0])
+    assert {tmp_path / "a", tmp_path / "b"} <= set(written_paths())
+    assert tmp_path / "c" not in written_paths()

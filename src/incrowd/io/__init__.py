@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders
+from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, written_paths
 from incrowd.io.canonical import write_canonical_csv, write_canonical_parquet
 from incrowd.io.files import read, write
 from incrowd.io.frames import from_polars, kind_of, to_polars
@@ -18,4 +18,5 @@ __all__ = [
     "write",
     "write_canonical_csv",
     "write_canonical_parquet",
+    "written_paths",
 ]

@@ -1,6 +1,8 @@
-"""Output that appears as a whole or not at all.
+"""Output that appears as a whole or not at all, also when the process is killed or the disk is full.
 
-Everything is written beside its target under a hidden name that only the owner can open, and renamed at the end.
+Everything is made in a hidden staging folder beside its target that only the owner can open, and renamed at the end.
+Whatever ends the block early (an error, Ctrl-C, SIGTERM) removes it; what a killed process leaves is removed by the
+next one that writes into the same folder.
 """
 
 from __future__ import annotations
@@ -8,22 +10,36 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
-import shutil
+from collections import deque
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from incrowd.errors import InputError
+from incrowd.errors import IncrowdError, InputError
+from incrowd.io.staging import Staging, refuse_existing, sync_file, sync_folder, sync_tree, uninterrupted
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-_OWNER_ONLY = 0o700
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
+
+_written: deque[Path] = deque(maxlen=100)
+
+
+def written_paths() -> tuple[Path, ...]:
+    """Return what this process has written and named so far: after an interrupt it tells what is there."""
+    return tuple(_written)
 
 
 @contextmanager
-def atomic_file(path: str | Path) -> Iterator[Path]:
+def atomic_file(path: str | Path, *, owner_only: bool = False) -> Iterator[Path]:
     """Give a temporary path to write to; it becomes `path` when the block ends without an exception.
+
+    Parameters
+    ----------
+    path
+        A file, which is replaced if it exists.
+    owner_only
+        Close the file to other users.
 
     Examples
     --------
@@ -36,23 +52,23 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     """
     # A link keeps pointing where it pointed: the file behind it is replaced.
     target = Path(os.path.realpath(path))
-    with _output_errors(path):
-        if target.is_dir():
-            fact = f'Cannot write the file "{path}": it is a folder.'
-            raise InputError(fact, "Give the name of a file.")
-        # The suffix stays, because some writers choose their format by it.
-        temporary = target.parent / f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
-        try:
-            mode = _create_file(temporary)
-            yield temporary
-            _sync(temporary)
-            temporary.chmod(target.stat().st_mode & 0o7777 if target.exists() else mode)
+    if target.is_dir():
+        fact = f'Cannot write the file "{path}": it is a folder.'
+        raise InputError(fact, "Give the name of a file.")
+    with _staged(target) as staging:
+        # The name stays, because some writers choose their format by its suffix.
+        temporary = staging.folder / target.name
+        temporary.touch()
+        yield temporary
+        sync_file(temporary)
+        if owner_only:
+            temporary.chmod(0o600)
+        elif target.exists():
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        with uninterrupted():
             temporary.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        _sync_folder(target.parent)
+            _written.append(Path(path))
+            sync_folder(target.parent)
 
 
 @contextmanager
@@ -74,103 +90,69 @@ def atomic_folder(path: str | Path, *, owner_only: bool = False) -> Iterator[Pat
 def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) -> Iterator[tuple[Path, ...]]:
     """Give one temporary folder per path; either all of them appear at the end, or none.
 
+    The first of them appears last: whoever sees it sees the others too, even if the process is killed. Others that a
+    killed process had named already are removed by the next one that writes into the same folder.
+
     Parameters
     ----------
     *paths
-        Folders that do not exist yet.
+        Folders that do not exist yet, all in one folder, which does.
     owner_only
         Those of the paths that stay closed to other users.
     """
     targets = [Path(path) for path in paths]
     private = {Path(path) for path in owner_only}
-    for target in targets:
-        _refuse_existing(target)
-    temporaries = [target.parent / f".{target.name}.{secrets.token_hex(4)}" for target in targets]
-    modes: list[int] = []
-    finished: list[Path] = []
-    try:
-        for target, temporary in zip(targets, temporaries, strict=True):
-            with _output_errors(target):
-                modes.append(_create_folder(temporary))
-        with _output_errors(targets[0]):
-            yield tuple(temporaries)
-        for target, temporary, mode in zip(targets, temporaries, modes, strict=True):
-            with _output_errors(target):
-                _sync_tree(temporary)
-                temporary.chmod(_OWNER_ONLY if target in private else mode)
-        for target, temporary in zip(targets, temporaries, strict=True):
-            with _output_errors(target):
-                # Renaming onto an empty folder would succeed, so look once more.
-                _refuse_existing(target)
-                temporary.rename(target)
-                finished.append(target)
+    if len({target.parent for target in targets}) > 1:
+        fact = "Folders that appear together must lie in one folder"
+        raise InputError(fact, "Give names in the same folder.")
+    with _staged(targets[0]) as staging:
         for target in targets:
-            _sync_folder(target.parent)
-    except BaseException:
-        for folder in (*finished, *temporaries):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _refuse_existing(target: Path) -> None:
-    if os.path.lexists(target):
-        fact = f'Output folder "{target}" exists.'
-        raise InputError(fact, "Remove it first, or choose another name; nothing is ever overwritten.")
-
-
-def _create_file(path: Path) -> int:
-    """Create an empty file for the owner only; return the mode that this process gives to ordinary files."""
-    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    try:
-        mode = os.fstat(handle).st_mode & 0o777
-    finally:
-        os.close(handle)
-    path.chmod(0o600)
-    return mode
-
-
-def _create_folder(path: Path) -> int:
-    """Create an empty folder for the owner only; return the mode that this process gives to ordinary folders."""
-    path.mkdir()
-    mode = path.stat().st_mode & 0o777
-    path.chmod(_OWNER_ONLY)
-    return mode
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as handle:
-        os.fsync(handle.fileno())
-
-
-def _sync_tree(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            _sync(path)
-
-
-def _sync_folder(folder: Path) -> None:
-    # Makes the new name last through a power cut; not every system lets a folder be opened.
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            refuse_existing(target)
+        temporaries = tuple(staging.folder / target.name for target in targets)
+        for target, temporary in zip(targets, temporaries, strict=True):
+            temporary.mkdir(mode=0o700 if target in private else 0o777)
+        yield temporaries
+        for temporary in temporaries:
+            sync_tree(temporary)
+        with uninterrupted():
+            staging.place(targets)
+            _written.extend(targets)
 
 
 @contextmanager
-def _output_errors(target: str | Path) -> Iterator[None]:
+def _staged(target: Path) -> Iterator[Staging]:
+    """Make a staging folder, and remove it whatever happens; explain errors of the system."""
+    with _output_errors(target):
+        staging = Staging.beside(target)
+        try:
+            yield staging
+        finally:
+            with uninterrupted():
+                staging.remove()
+
+
+@contextmanager
+def _output_errors(target: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise InputError(*_explain(error, Path(target))) from error
+    except IncrowdError:
+        raise
+    except Exception as error:
+        code = _error_number(error)
+        if not isinstance(error, OSError) and code not in _FULL | _FORBIDDEN:
+            raise
+        raise InputError(*_explain(error, code, target)) from error
 
 
-def _explain(error: OSError, target: Path) -> tuple[str, str]:
-    code = error.errno
-    if code is None and (found := re.search(r"\(os error (\d+)\)", str(error))):
-        # polars passes the system's error on as text only.
-        code = int(found[1])
+def _error_number(error: Exception) -> int | None:
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    # polars and others pass the system's error on as text only.
+    found = _SYSTEM_ERROR.search(str(error))
+    return int(found[1] or found[2]) if found else None
+
+
+def _explain(error: Exception, code: int | None, target: Path) -> tuple[str, str]:
     if code in _FULL:
         return (
             f'No space left while writing "{target}".',
