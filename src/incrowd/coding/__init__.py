@@ -1,15 +1,22 @@
 """Coding: domains are fitted from value counts, then rows are encoded; cleaning and the missing policy live here."""
 
+from incrowd.coding.cleaning import clean, clean_like, cleaned, kept_rows, settle_types, used_rows
 from incrowd.coding.fingerprint import Fingerprint, fingerprint
-from incrowd.coding.table import Table, clean, clean_like, code_classes, encode_column, used_rows
+from incrowd.coding.fitting import Coding, ValueCounts, code_classes, encode_column
+from incrowd.coding.table import Table
 
 __all__ = [
+    "Coding",
     "Fingerprint",
     "Table",
+    "ValueCounts",
     "clean",
     "clean_like",
+    "cleaned",
     "code_classes",
     "encode_column",
     "fingerprint",
+    "kept_rows",
+    "settle_types",
     "used_rows",
 ]

@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from incrowd.coding import clean, code_classes
+from incrowd.coding import code_classes, kept_rows
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.evaluate.classifiers import Classifier
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
@@ -63,12 +63,9 @@ class Rows:
         others = [name for name in schema.other if name != schema.target]
         coded = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
         require_columns(list(dict.fromkeys([*coded, *schema.other])), source.columns)
-        cleaned = {name: _cleaned(source[name], schema) for name in coded}
-        target = cleaned.get(schema.target, source[schema.target])
-        features = pl.DataFrame([*(cleaned[name] for name in schema.quasi), *(source[name] for name in others)])
-        if schema.missing == "drop":
-            kept = pl.DataFrame(list(cleaned.values())).select(pl.all_horizontal(pl.all().is_not_null())).to_series()
-            source, features, target = source.filter(kept), features.filter(kept), target.filter(kept)
+        used, rows = kept_rows(source, schema)
+        target, features = used[schema.target], used.select(*schema.quasi, *others)
+        source = source if len(rows) == source.height else source[rows]
         return cls(source, features, target)
 
     @property
@@ -260,8 +257,3 @@ def fold_of_release(release: Release, test: pl.DataFrame, original: pl.DataFrame
         return Fold(0, rows(original), asked)
     marginal = published.gather(np.repeat(np.arange(len(published)), counts))
     return Fold(0, Rows(pl.DataFrame(), pl.DataFrame(), marginal.alias(target)), asked)
-
-
-def _cleaned(column: pl.Series, schema: Schema) -> pl.Series:
-    attribute = schema.attributes[column.name]
-    return clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens)

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from incrowd.errors import HierarchyError
-from incrowd.hierarchy.hierarchy import check_known_keys, count_missing, require_values
+from incrowd.hierarchy.hierarchy import Weights, check_known_keys, count_missing, require_values
 from incrowd.hierarchy.taxonomy import Taxonomy
 from incrowd.hierarchy.trees import balanced_tree, bins_tree, dates_tree, frequency_tree, mdl_tree, prefixes_tree
 
@@ -38,10 +38,18 @@ class Builder:
     kind: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, column: pl.Series, target: pl.Series | None = None) -> Taxonomy:
-        """Return the taxonomy over this column's values."""
+    @property
+    def supervised(self) -> bool:
+        """Whether the target has a say in the tree."""
+        return self.kind == "mdl"
+
+    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Taxonomy:
+        """Return the taxonomy over this column's values; with `weights`, each entry stands for so many rows."""
         require_values(column)
-        built = BUILDERS[self.kind](column, target, **self.parameters)
+        given: dict[str, Any] = {"target": target} if self.supervised else {}
+        if self.supervised or self.kind == "frequency":
+            given["weights"] = weights
+        built = BUILDERS[self.kind](column, **given, **self.parameters)
         return built.with_missing() if count_missing(column) else built
 
     def to_dict(self) -> dict[str, Any]:

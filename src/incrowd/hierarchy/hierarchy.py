@@ -13,6 +13,7 @@ import polars as pl
 from incrowd.errors import HierarchyError
 
 Codes = npt.NDArray[np.int32]
+Weights = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MISSING = "(missing)"
@@ -34,8 +35,15 @@ _TYPES: dict[str, pl.DataType] = {
 class Spec(Protocol):
     """A hierarchy, or a recipe for one: what a schema holds for a quasi-identifier."""
 
-    def build(self, column: pl.Series, target: pl.Series | None = None) -> Hierarchy:
-        """Return the hierarchy of this column; supervised recipes look at the target too."""
+    @property
+    def supervised(self) -> bool:
+        """Whether `build` looks at the target."""
+
+    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Hierarchy:
+        """Return the hierarchy of this column; supervised recipes look at the target too.
+
+        With `weights`, each entry of the column stands for so many rows.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `incrowd.hierarchy.from_dict` makes an equal object."""
@@ -145,6 +153,11 @@ class Hierarchy(ABC):
 
     leaves: pl.Series
     pos: Floats
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the target has a say in it: no."""
+        return False
 
     @property
     def n_leaves(self) -> int:

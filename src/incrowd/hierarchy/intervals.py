@@ -12,6 +12,7 @@ from incrowd.errors import HierarchyError
 from incrowd.hierarchy.hierarchy import (
     Codes,
     Hierarchy,
+    Weights,
     as_leaves,
     count_missing,
     domain_of,
@@ -84,17 +85,17 @@ class Intervals(Hierarchy):
             pos = np.concatenate([[pos[0] - step if len(pos) else 0.0], pos])
         self.pos = pos
 
-    def build(self, column: pl.Series, target: pl.Series | None = None) -> Intervals:
+    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Intervals:
         """Return the intervals over this column's values, unless the domain was declared."""
         del target
         if self.declared:
             built = Intervals(self.leaves)
         else:
             require_values(column)
-            built = Intervals(self._observed(column))
+            built = Intervals(self._observed(column, weights))
         return built.with_missing() if count_missing(column) else built
 
-    def _observed(self, column: pl.Series) -> pl.Series:
+    def _observed(self, column: pl.Series, weights: Weights | None) -> pl.Series:
         leaves = domain_of(column)
         ends = [end for end in (self.low, self.high) if end is not None]
         if not ends:
@@ -103,8 +104,8 @@ class Intervals(Hierarchy):
             fact = f"Column {column.name!r} holds {type_of(leaves)} values, and its intervals have numeric ends"
             raise HierarchyError(fact, "declare the domain with values=[...]")
         low, high = ends[0] if self.low is not None else -np.inf, ends[-1] if self.high is not None else np.inf
-        values = as_leaves(column).drop_nulls()
-        n_outside = len(values) - int(values.is_between(low, high).sum())
+        outside = (~as_leaves(column).is_between(low, high)).fill_null(value=False).to_numpy()
+        n_outside = int(outside.sum() if weights is None else weights[outside].sum())
         if n_outside:
             fact = f"Column {column.name!r} has {n_outside} rows outside its declared ends [{self.low}, {self.high}]"
             raise HierarchyError(fact, "widen low= and high=, or mend the data")

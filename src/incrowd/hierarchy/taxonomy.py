@@ -15,6 +15,7 @@ from incrowd.hierarchy.hierarchy import (
     MISSING,
     Codes,
     Hierarchy,
+    Weights,
     as_leaves,
     count_missing,
     domain_of,
@@ -114,9 +115,9 @@ class Taxonomy(Hierarchy):
         """Number of levels, the leaves and the root counted."""
         return len(self._names)
 
-    def build(self, column: pl.Series, target: pl.Series | None = None) -> Taxonomy:
+    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Taxonomy:
         """Return this taxonomy with leaves of the column's type, and a leaf for missing values if there are any."""
-        del target
+        del target, weights
         built = self
         both_numbers = column.dtype.is_numeric() and self.leaves.dtype.is_numeric()
         if type_of(column) != self.type and not both_numbers and column.dtype != pl.Null:

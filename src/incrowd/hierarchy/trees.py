@@ -13,7 +13,7 @@ import polars as pl
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.entropy_cuts import nested_cuts
-from incrowd.hierarchy.hierarchy import count_missing, domain_of, type_of
+from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, type_of
 from incrowd.hierarchy.intervals import Intervals
 from incrowd.hierarchy.taxonomy import ROOT, Taxonomy, suppress_only
 
@@ -24,7 +24,7 @@ _MOST_COUNTS = 1 << 25  # class counts that supervised cuts hold in memory
 _ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
 
 
-def balanced_tree(column: pl.Series, _target: pl.Series | None, *, branching: int) -> Taxonomy:
+def balanced_tree(column: pl.Series, *, branching: int) -> Taxonomy:
     """Build the tree of `incrowd.balanced`."""
     leaves = domain_of(column)
     levels: list[Starts] = []
@@ -37,7 +37,6 @@ def balanced_tree(column: pl.Series, _target: pl.Series | None, *, branching: in
 
 def bins_tree(
     column: pl.Series,
-    _target: pl.Series | None,
     *,
     width: float = 0,
     start: float | None = None,
@@ -84,7 +83,7 @@ def _bin_numbers(name: str, values: npt.NDArray[Any], width: float, start: float
     return whole.astype(np.int64)
 
 
-def prefixes_tree(column: pl.Series, _target: pl.Series | None, *, step: int) -> Taxonomy:
+def prefixes_tree(column: pl.Series, *, step: int) -> Taxonomy:
     """Build the tree of `incrowd.prefixes`."""
     kind = type_of(column)
     leaves = domain_of(column)
@@ -110,7 +109,7 @@ def prefixes_tree(column: pl.Series, _target: pl.Series | None, *, step: int) ->
     return _tree(leaves, [np.flatnonzero(shared < keep) for keep in keeps], name, tops)
 
 
-def dates_tree(column: pl.Series, _target: pl.Series | None) -> Taxonomy:
+def dates_tree(column: pl.Series) -> Taxonomy:
     """Build the tree of `incrowd.dates`."""
     leaves = domain_of(column)
     kind = type_of(column)
@@ -136,11 +135,11 @@ def dates_tree(column: pl.Series, _target: pl.Series | None) -> Taxonomy:
     return _tree(leaves, [_starts(np.array(key, object)) for key in keys], lambda level, lo, _: keys[level][lo])
 
 
-def frequency_tree(column: pl.Series, _target: pl.Series | None, *, branching: int) -> Taxonomy:
+def frequency_tree(column: pl.Series, *, branching: int, weights: Weights | None = None) -> Taxonomy:
     """Build the tree of `incrowd.frequency`."""
     leaves = domain_of(column)
     codes = Intervals(leaves).encode(column)
-    counts = np.bincount(codes[codes >= 0])
+    counts = _counted(codes, weights, len(leaves))
     n_rows = int(counts.sum())
     middle = 2 * np.cumsum(counts) - counts  # in half rows
     if 2 * branching * n_rows**2 >= 1 << 63:
@@ -153,7 +152,7 @@ def frequency_tree(column: pl.Series, _target: pl.Series | None, *, branching: i
     return _tree(leaves, levels[::-1])
 
 
-def mdl_tree(column: pl.Series, target: pl.Series | None) -> Taxonomy:
+def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | None = None) -> Taxonomy:
     """Build the tree of `incrowd.mdl`."""
     leaves = _numbers(column, "mdl")
     if target is None:
@@ -167,9 +166,17 @@ def mdl_tree(column: pl.Series, target: pl.Series | None) -> Taxonomy:
         fact = f"Column {column.name!r} has {len(leaves)} values and the target {classes.n_leaves}, too many for mdl()"
         raise HierarchyError(fact, "name a target with few classes, or use frequency()")
     codes = Intervals(leaves).encode(column).astype(np.int64)
-    cells = (codes * classes.n_leaves + classes.encode(target))[codes >= 0]
-    counts = np.bincount(cells, minlength=len(leaves) * classes.n_leaves).reshape(len(leaves), classes.n_leaves)
+    cells = np.where(codes >= 0, codes * classes.n_leaves + classes.encode(target), codes)
+    counts = _counted(cells, weights, len(leaves) * classes.n_leaves).reshape(len(leaves), classes.n_leaves)
     return _tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts)[::-1]])
+
+
+def _counted(codes: npt.NDArray[Any], weights: Weights | None, size: int) -> Weights:
+    """Count the rows of each code that is not negative; with weights, an entry stands for so many."""
+    known = codes >= 0
+    counts = np.zeros(size, np.int64)
+    np.add.at(counts, codes[known], 1 if weights is None else weights[known])
+    return counts
 
 
 def _shared(one: str, other: str) -> int:

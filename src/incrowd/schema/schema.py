@@ -14,6 +14,7 @@ import polars as pl
 from incrowd import io
 from incrowd.errors import HierarchyError, SchemaError
 from incrowd.hierarchy import Hierarchy, Spec
+from incrowd.hierarchy.hierarchy import Weights
 from incrowd.hierarchy.taxonomy import suppress_only
 
 Missing = Literal["value", "drop"]
@@ -56,10 +57,10 @@ class Attribute:
             fact = f"Column {self.name!r} has the type {self.type!r}"
             raise SchemaError(fact, f"use {', '.join(TYPES)}, or leave it out")
 
-    def build(self, column: pl.Series, target: pl.Series | None) -> Hierarchy:
+    def build(self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None) -> Hierarchy:
         """Return the hierarchy of this column's values; errors name the column."""
         try:
-            return suppress_only(column) if self.hierarchy is None else self.hierarchy.build(column, target)
+            return suppress_only(column) if self.hierarchy is None else self.hierarchy.build(column, target, weights)
         except HierarchyError as error:
             if repr(self.name) in error.fact:
                 raise
@@ -199,6 +200,13 @@ class Schema:
     def types(self) -> dict[str, str]:
         """Declared types, for the reader."""
         return {name: attribute.type for name, attribute in self.attributes.items() if attribute.type}
+
+    def with_types(self, types: Mapping[str, str]) -> Schema:
+        """Return this schema with these types declared."""
+        attributes = [replace(a, type=types.get(a.name, a.type)) for a in self.attributes.values()]
+        return Schema.of(
+            attributes, target=self.target, missing=self.missing, missing_tokens=self.missing_tokens, rest=self.rest
+        )
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a frame whose columns do not fit."""

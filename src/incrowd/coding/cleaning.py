@@ -1,0 +1,143 @@
+"""Cleaning and the missing-value policy: how a column of a table becomes values that can be coded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.errors import SchemaError
+from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec
+from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
+from incrowd.schema import Role, Schema
+
+RowNumbers = npt.NDArray[np.int64]
+
+_MIXED = 0.5  # share of numbers from which text in between is taken for a fault
+
+
+def coded_columns(schema: Schema) -> list[str]:
+    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive one."""
+    return [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+
+
+def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
+    """Return the released columns of the rows that the missing-value policy keeps, and their numbers.
+
+    Refuses a table of which nothing is left.
+    """
+    used, rows = kept_rows(frame, schema)
+    if len(rows) == 0:
+        for name in coded_columns(schema):
+            refuse_empty(cleaned(frame[name], schema))
+        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or the sensitive column"
+        raise SchemaError(fact, "use missing='value', or drop the column that has most of them")
+    for name in coded_columns(schema):
+        refuse_empty(used[name])
+    return used, rows
+
+
+def kept_rows(batch: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
+    """Return the same of a part of a table, which may be nothing."""
+    coded = coded_columns(schema)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        columns = list(pool.map(lambda name: cleaned(batch[name], schema), coded))
+    used = pl.DataFrame([*columns, *(batch[name] for name in schema.other)])
+    if schema.missing == "value" or not any(used[name].null_count() for name in coded):
+        return used, np.arange(batch.height, dtype=np.int64)
+    kept = used.select(pl.all_horizontal(pl.col(coded).is_not_null())).to_series()
+    return used.filter(kept), np.flatnonzero(kept.to_numpy())
+
+
+def refuse_empty(values: pl.Series) -> None:
+    """Refuse a column in which every value is missing."""
+    if values.null_count() == len(values):
+        fact = f"Column {values.name!r} has no values: all {len(values)} are missing"
+        raise SchemaError(fact, "give it the role 'identifier' to drop it, or take it out of the schema")
+
+
+def cleaned(column: pl.Series, schema: Schema) -> pl.Series:
+    """Return a column as its schema wants it."""
+    attribute = schema.attributes[column.name]
+    if attribute.role is Role.SENSITIVE and column.dtype == pl.Datetime:
+        days = column.dt.date()  # pandas keeps dates as midnights; a real time is published as it is, not as its day
+        kind = attribute.type or ("date" if (days.cast(column.dtype) == column).all() else "str")
+        column = days if kind == "date" else column.cast(pl.String())
+    return clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens)
+
+
+def settle_types(schema: Schema, values: Mapping[str, pl.Series]) -> Schema:
+    """Return the schema with the type of every coded column declared, as all its distinct values ask for.
+
+    Then each part of a table can be cleaned by itself.
+    """
+    types = {name: type_of(cleaned(values[name].alias(name), schema)) for name in coded_columns(schema)}
+    return schema.with_types(types)
+
+
+def clean(column: pl.Series, kind: str | None, spec: Spec | None, missing_tokens: Sequence[str]) -> pl.Series:
+    """Bring a column to a leaf type: tokens and NaN as nulls, text as numbers where the hierarchy wants numbers."""
+    values = as_leaves(column).alias(column.name)
+    if values.dtype == pl.String and missing_tokens:
+        is_token = values.is_in(list(missing_tokens))
+        values = values.set(is_token.fill_null(value=False), None) if is_token.any() else values
+    if kind is not None and kind != type_of(values):
+        values = _as_type(values, kind)
+    elif kind is None and values.dtype == pl.String and _wants_numbers(spec):
+        values = _as_numbers(values)
+    if values.dtype == pl.Float64:
+        values = values.fill_nan(None)
+    if values.dtype == pl.Float64 and values.is_infinite().any():
+        fact = f"Column {column.name!r} has {values.is_infinite().sum()} infinite values"
+        raise SchemaError(fact, "they have no place in a range: mend the data, or make them missing")
+    return values
+
+
+def clean_like(hierarchy: Hierarchy, column: pl.Series, missing_tokens: Sequence[str]) -> pl.Series:
+    """Clean a column of other rows for a hierarchy that exists; what is not of its type stays as it is."""
+    values = clean(column, None, None, missing_tokens)
+    converted = convert(values.str.strip_chars() if values.dtype == pl.String else values, hierarchy.type)
+    return converted.alias(column.name) if converted.null_count() == values.null_count() else values
+
+
+def _as_type(values: pl.Series, kind: str) -> pl.Series:
+    text = values.str.strip_chars() if values.dtype == pl.String else values
+    converted = convert(text, kind)
+    n_lost = converted.null_count() - values.null_count()
+    if n_lost:
+        first = int(np.argmax((converted.is_null() & values.is_not_null()).to_numpy())) + 1
+        fact = (
+            f"Column {values.name!r} has {n_lost} rows that are not of its declared type {kind!r}, first in row {first}"
+        )
+        raise SchemaError(fact, "mend the data, list such texts under missing_tokens, or declare type 'str'")
+    return converted.alias(values.name)
+
+
+def _wants_numbers(spec: Spec | None) -> bool:
+    if isinstance(spec, Intervals):
+        return not spec.declared
+    return isinstance(spec, Builder) and spec.kind in ("bins", "mdl")
+
+
+def _as_numbers(values: pl.Series) -> pl.Series:
+    """Read text as numbers if all of it is; refuse text that is mostly numbers: it would count as names."""
+    distinct = values.drop_nulls().unique()
+    n_names = distinct.cast(pl.Float64(), strict=False).null_count()
+    if n_names == 0:
+        whole = distinct.cast(pl.Int64(), strict=False).null_count() == 0
+        return values.cast(pl.Int64()) if whole else values.cast(pl.Float64()).fill_nan(None)
+    known = values.drop_nulls()
+    n_text = known.cast(pl.Float64(), strict=False).null_count()
+    if n_text < (1 - _MIXED) * len(known):
+        n_numbers = len(known) - n_text
+        names = values.is_not_null() & values.cast(pl.Float64(), strict=False).is_null()
+        first = int(np.argmax(names.to_numpy())) + 1
+        fact = f"Column {values.name!r} mixes types: {n_numbers} rows are numbers and {n_text} rows are other text"
+        fact += f", first in row {first}"
+        hint = "mend the data, list such texts under missing_tokens, or declare the column's type as 'str'"
+        raise SchemaError(fact, hint)
+    return values

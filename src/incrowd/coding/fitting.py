@@ -1,0 +1,129 @@
+"""Domains are fitted from value counts; then rows are encoded, all at once or in batches, with the same result.
+
+A table that comes in parts is gone through three times: `settle_types` sees which values there are, `ValueCounts` adds
+up how often each occurs in the rows that are kept, and `Coding.encode` codes them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from incrowd.coding.cleaning import coded_columns, refuse_empty
+from incrowd.errors import HierarchyError
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves
+from incrowd.schema import Schema
+
+_VALUE, _CLASS, _ROWS = "value", "class", "rows"
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """How often each value of each coded column occurs, with the class where a recipe asks for it.
+
+    Attributes
+    ----------
+    columns
+        By name, a frame with the columns ``value``, ``rows`` and, perhaps, ``class``.
+    """
+
+    columns: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def of(cls, used: pl.DataFrame, schema: Schema) -> ValueCounts:
+        """Count the values of cleaned rows."""
+
+        def count(name: str) -> pl.DataFrame:
+            parts = [used[name].alias(_VALUE)]
+            spec = schema.attributes[name].hierarchy
+            if spec is not None and spec.supervised and schema.target is not None:
+                parts.append(used[schema.target].alias(_CLASS))
+            return _added(pl.DataFrame([*parts, pl.repeat(1, used.height, dtype=pl.Int64(), eager=True).alias(_ROWS)]))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return cls(dict(zip(coded_columns(schema), pool.map(count, coded_columns(schema)), strict=True)))
+
+    def __add__(self, other: ValueCounts) -> ValueCounts:
+        return ValueCounts({name: _added(pl.concat([own, other.columns[name]])) for name, own in self.columns.items()})
+
+
+def _added(counts: pl.DataFrame) -> pl.DataFrame:
+    return counts.group_by(pl.exclude(_ROWS)).agg(pl.col(_ROWS).sum())
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The domains of a table: the hierarchy of each quasi-identifier, and the sensitive values."""
+
+    schema: Schema
+    hierarchies: tuple[Hierarchy, ...]
+    sensitive_values: pl.Series
+
+    @classmethod
+    def fit(cls, counts: ValueCounts, schema: Schema) -> Coding:
+        """Build the hierarchies that the schema leaves to the data."""
+
+        def build(name: str) -> Hierarchy:
+            found = counts.columns[name]
+            values = found[_VALUE].alias(name)
+            refuse_empty(values)
+            classes = found[_CLASS] if _CLASS in found.columns else None
+            return schema.attributes[name].build(values, classes, found[_ROWS].to_numpy())
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            hierarchies = tuple(pool.map(build, schema.quasi))
+        values = pl.Series([], dtype=pl.String())
+        if schema.sensitive is not None:
+            values = as_leaves(counts.columns[schema.sensitive][_VALUE]).unique().sort()
+        return cls(schema, hierarchies, values)
+
+    def encode(self, used: pl.DataFrame) -> tuple[Codes, Codes | None]:
+        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and numbers of sensitive values."""
+        codes = np.empty((used.height, len(self.hierarchies)), np.int32, order="F")
+
+        def code(m: int) -> None:
+            codes[:, m] = encode_column(self.hierarchies[m], used[self.schema.quasi[m]])
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(code, range(len(self.hierarchies))))
+        if self.schema.sensitive is None:
+            return codes, None
+        return codes, _class_codes(as_leaves(used[self.schema.sensitive]), self.sensitive_values)
+
+
+def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:
+    """Code one column; a value outside the domain is an error that counts the rows."""
+    codes = hierarchy.encode(column)
+    n_outside = int((codes == OUTSIDE).sum())
+    if n_outside:
+        n_values = column.filter(pl.Series(codes == OUTSIDE)).n_unique()
+        first = int(np.argmax(codes == OUTSIDE)) + 1
+        fact = (
+            f"Column {column.name!r} has {n_outside} rows with {n_values} distinct values outside its "
+            f"{type(hierarchy).__name__.lower()} of {hierarchy.n_leaves} leaves, first in row {first}"
+        )
+        raise HierarchyError(fact, "add the values to the hierarchy, or to missing_tokens if they mean missing")
+    return codes
+
+
+def code_classes(column: pl.Series | None) -> tuple[Codes | None, pl.Series]:
+    """Return a column's values as numbers, and the distinct values in order, a missing one first."""
+    if column is None:
+        return None, pl.Series([], dtype=pl.String())
+    leaves = as_leaves(column)
+    values = leaves.unique().sort()
+    return _class_codes(leaves, values), values
+
+
+def _class_codes(leaves: pl.Series, values: pl.Series) -> Codes:
+    if leaves.dtype == pl.String:
+        codes = leaves.cast(pl.Enum(values.drop_nulls())).to_physical().cast(pl.Int32()) + values.null_count()
+        return codes.fill_null(0).to_numpy()
+    numbers = pl.Series(np.arange(len(values), dtype=np.int32))
+    return leaves.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy()
