@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 import incrowd as ic
+from incrowd.manifest import Guarantee
 
 
 def people(rng, n, n_quasi=2, n_leaves=4, n_values=3):
@@ -26,13 +27,13 @@ def exact(frame, seed=0):
 
 def with_boxes(release, lo, hi, k=1, l=1):
     """The same rows in other boxes, one per released row."""
-    guarantees = [{"kind": "k", "k": k}, {"kind": "l", "l": l, "l_kind": "frequency"}]
+    guarantees = (Guarantee("k", k=k), Guarantee("l", l=l, l_kind="frequency"))
     return replace(
         release,
         cell_lo=np.asfortranarray(lo, np.int32),
         cell_hi=np.asfortranarray(hi, np.int32),
         cell_of=np.arange(release.n_rows),
-        manifest=release.manifest | {"guarantees": guarantees},
+        manifest=replace(release.manifest, guarantees=guarantees),
     )
 
 
@@ -48,11 +49,11 @@ def widened(rng, frame, most=2):
 def without(release, n):
     """The release with its last n rows suppressed."""
     kept = release.n_rows - n
-    rows = release.manifest["rows"] | {"released": kept, "suppressed": n}
+    rows = replace(release.manifest.rows, released=kept, suppressed=n)
     return replace(
         release,
         cell_of=release.cell_of[:kept],
         sensitive=release.sensitive[:kept],
-        private=replace(release.private, rows=release.private.rows[:kept]),
-        manifest=release.manifest | {"rows": rows},
+        private=replace(release.private, row_maps=(release.private.rows[:kept],)),
+        manifest=replace(release.manifest, rows=rows),
     )

@@ -13,6 +13,7 @@ import naive_attacks
 from attacks import small_releases
 from incrowd.attacks import linking, matching
 from incrowd.attacks.scene import look
+from incrowd.manifest import Guarantee
 
 
 def listed(scene, pairs):
@@ -97,7 +98,8 @@ def test_risks_are_counted_person_by_person(seed):
 def test_values_favoured_beyond_the_promise_are_scored():
     frame = pl.DataFrame({"q": [0] * 20 + [1] * 20, "ill": ["a"] * 18 + ["b"] * 2 + ["b"] * 18 + ["a"] * 2})
     release = ic.Mondrian(k=20).publish(frame, small_releases.schema(frame), seed=1)
-    claim = release.manifest | {"guarantees": [{"kind": "k", "k": 20}, {"kind": "l", "l": 2, "l_kind": "frequency"}]}
+    promised = (Guarantee("k", k=20), Guarantee("l", l=2, l_kind="frequency"))
+    claim = replace(release.manifest, guarantees=promised)
     finding = ic.attack(replace(release, manifest=claim), frame, attacks=["linking"])["linking"]
     assert finding.success.claimed == 40
     assert finding.success.right == 36

@@ -13,6 +13,8 @@ the same population, and not in the table that was published.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from sklearn.naive_bayes import CategoricalNB
@@ -21,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
 from incrowd.attacks.scene import UNKNOWN, Scene, code_quasi, code_sensitive
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes
+from incrowd.release import RowRelease
 from incrowd.release.soft import sample
 
 _SAMPLES = 5
@@ -33,13 +36,14 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
     """Train on the release; compare members with non-members."""
     if scene.truth is None or not scene.n_values:
         return not_applicable("classifier", "nothing sensitive is published")
-    rows, labels = zip(*(_coded(scene, sample(scene.release, rng)) for _ in range(_SAMPLES)), strict=True)
+    public = replace(scene.release, private=None)  # joined leaves are drawn by their published names
+    rows, labels = zip(*(_coded(public, sample(public, rng)) for _ in range(_SAMPLES)), strict=True)
     X, y = np.concatenate(rows), np.concatenate(labels)
     members = scene.codes, scene.truth
-    others = None if non_members is None else _coded(scene, non_members)
+    others = None if non_members is None else _coded(scene.release, non_members)
     if others is not None and len(others[1]) == 0:
         return not_applicable("classifier", "every non-member has a name that the release does not know")
-    sizes = [hierarchy.n_leaves for hierarchy in scene.release.hierarchies]
+    sizes = [hierarchy.n_leaves + 1 for hierarchy in scene.release.hierarchies]
     classifiers = {
         "naive_bayes": CategoricalNB(min_categories=sizes),
         "tree": DecisionTreeClassifier(min_samples_leaf=_SAMPLES * _LEAF, random_state=int(rng.integers(2**31))),
@@ -74,9 +78,9 @@ def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Gen
     return Finding("classifier", knows, verdict, why, best[0], best[1], numbers)
 
 
-def _coded(scene: Scene, frame: pl.DataFrame) -> tuple[Codes, Codes]:
+def _coded(release: RowRelease, frame: pl.DataFrame) -> tuple[Codes, Codes]:
     """Return the people whose values the release knows, coded."""
-    codes, values = code_quasi(scene.release, frame, nearest=True), code_sensitive(scene.release, frame)
+    codes, values = code_quasi(release, frame, nearest=True), code_sensitive(release, frame)
     assert values is not None
     fine = (codes != OUTSIDE).all(axis=1) & (values != UNKNOWN)
     return codes[fine], values[fine]

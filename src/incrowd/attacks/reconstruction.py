@@ -64,8 +64,8 @@ def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Pr
         possible &= beliefs(scene, scene.pairs)[scene.point_of] > 0
     statements = collect(scene)
     alone = certain_alone(statements, possible) if told.any() else np.zeros(scene.n_people, np.bool_)
-    everybody = state(np.arange(scene.n_people), scene.release.sensitive_counts())
-    possible = propagate([*statements, everybody], possible)
+    everybody = [state(np.arange(scene.n_people), scene.release.sensitive_counts())] if scene.totals_are_exact else []
+    possible = propagate([*statements, *everybody], possible)
 
     def judged(facts: list[Statement]) -> Finding:
         believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)

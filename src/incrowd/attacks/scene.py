@@ -2,10 +2,14 @@
 
 Equal people are one *point*, equal cells are one *box*; which points lie in which boxes is found with one bit per pair,
 attribute by attribute: a few passes over n^2 / 8 bytes, however many values a column has.
+
+Where domains are joined, only published leaves are told apart. Whoever lacks the private part does not know which of
+several joined leaves an unlisted value belongs to; it then fits every cell that holds one of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +24,7 @@ from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.groups import label_groups
 from incrowd.recoding import nearest_leaves
 from incrowd.release import RowRelease
+from incrowd.release.domains import Domain
 
 Int64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -132,7 +137,7 @@ class Scene:
     @cached_property
     def pairs(self) -> Pairs | None:
         """Which points lie in which boxes, or ``None`` when that is too much to list."""
-        return find_pairs(self.points, *self.boxes)
+        return find_pairs(self.points, *self.boxes, self.release.domains)
 
     @cached_property
     def row_of(self) -> Int64 | None:
@@ -144,10 +149,17 @@ class Scene:
         place[private.rows] = np.arange(len(private.rows))
         return place[self.rows]
 
+    @property
+    def totals_are_exact(self) -> bool:
+        """Whether everybody can count how often each sensitive value occurs among the released rows."""
+        return self.release.sensitive is not None or self.release.manifest.domains == "exact"
+
     @cached_property
     def prior(self) -> Floats:
-        """How often each sensitive value occurs in the release, as a share: the manifest tells everybody."""
+        """How often each sensitive value occurs in the release, as a share: about, where totals are rounded."""
         counts = self.release.sensitive_counts().astype(np.float64)
+        if not self.totals_are_exact:  # a value that is listed occurs, also where its count was rounded to nothing
+            counts = np.maximum(counts, 1)
         return np.asarray(counts / max(1.0, counts.sum()))
 
     def people_at(self, points: npt.NDArray[Any]) -> Int64:
@@ -197,14 +209,18 @@ def look(release: RowRelease, original: pl.DataFrame, *, same: bool = True) -> S
 def code_quasi(release: RowRelease, frame: pl.DataFrame, *, nearest: bool = False) -> Codes:
     """Return leaf ranks of the quasi-identifiers of any people, `OUTSIDE` where the release does not know a value.
 
-    With `nearest`, an unknown number or date is the known one that is nearest to it.
+    A reader takes an unlisted value for one of the joined leaves: for that leaf if there is one, else for a leaf after
+    the last one. With `nearest`, the owner does so too, and an unknown number or date is the known one nearest to it.
     """
     coded = []
     found = release.encode(frame)
-    for m, (hierarchy, column) in enumerate(zip(release.hierarchies, release.clean_quasi(frame), strict=True)):
+    for m, (domain, column) in enumerate(zip(release.domains, release.clean_quasi(frame), strict=True)):
         codes = found[:, m]
-        if nearest and (codes == OUTSIDE).any() and hierarchy.ordered:
-            codes = np.where(codes == OUTSIDE, nearest_leaves(hierarchy, column)[0], codes)
+        if nearest and (codes == OUTSIDE).any() and domain.hierarchy.ordered:
+            codes = np.where(codes == OUTSIDE, nearest_leaves(domain.hierarchy, column)[0], codes)
+        if domain.rest and (nearest or release.private is None):
+            somewhere = domain.rest[0] if len(domain.rest) == 1 else domain.hierarchy.n_leaves
+            codes = np.where((codes == OUTSIDE) & column.is_not_null().to_numpy(), np.int32(somewhere), codes)
         coded.append(codes)
     return np.column_stack(coded)
 
@@ -225,17 +241,30 @@ def code_sensitive(release: RowRelease, frame: pl.DataFrame) -> Codes | None:
     return found["code"].fill_null(UNKNOWN).to_numpy()
 
 
-def find_pairs(points: Codes, lo: Codes, hi: Codes) -> Pairs | None:
-    """Return which points lie in which boxes, or ``None`` above the budget."""
+def find_pairs(points: Codes, lo: Codes, hi: Codes, domains: Sequence[Domain]) -> Pairs | None:
+    """Return which points lie in which boxes, or ``None`` above the budget.
+
+    A point after the last leaf of a domain lies wherever one of its joined leaves does.
+    """
     n_points, n_boxes = len(points), len(lo)
     bits = []
-    for m in range(points.shape[1]):
+    for m, domain in enumerate(domains):
         key = lo[:, m].astype(np.int64) << 32 | hi[:, m]
         distinct, which = np.unique(key, return_inverse=True)
         first, last = (distinct >> 32)[:, None], (distinct & 0xFFFFFFFF)[:, None]
+        at = np.array(domain.rest, np.int64)
+        somewhere = ((first <= at) & (at <= last)).any(axis=1)[:, None]
+        unlisted = points[:, m] == domain.hierarchy.n_leaves
         step = max(1, _CHUNK // max(1, n_points))
         packed = [
-            np.packbits((first[a : a + step] <= points[:, m]) & (points[:, m] <= last[a : a + step]), axis=1)
+            np.packbits(
+                np.where(
+                    unlisted,
+                    somewhere[a : a + step],
+                    (first[a : a + step] <= points[:, m]) & (points[:, m] <= last[a : a + step]),
+                ),
+                axis=1,
+            )
             for a in range(0, len(distinct), step)
         ]
         bits.append((np.concatenate(packed), which.ravel()))

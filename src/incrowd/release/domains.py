@@ -86,6 +86,11 @@ class Domain:
     hierarchy: Hierarchy
     weights: Floats
 
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """The leaves that stand for several values of a list."""
+        return self.entry.rest if isinstance(self.entry, Leaves) else ()
+
 
 def publish_domain(
     name: str, exact: Hierarchy, counts: Int64, lo: Codes, hi: Codes, *, least: int, rng: np.random.Generator | None
