@@ -58,7 +58,9 @@ def of_rows(release: RowRelease) -> Overview:
     )
     notes = []
     if is_one_group:
-        notes = ["every row is in one group: nothing of the quasi-identifiers is left; use a smaller k or another method."]
+        notes = [
+            "every row is in one group: nothing of the quasi-identifiers is left; use a smaller k or another method."
+        ]
     elif total > _NEARLY_ALL:
         notes = ["nearly nothing of the quasi-identifiers is left; use a smaller k or l, or another method."]
     warnings = [*_rare_values(release), *([] if is_one_group else _unprotected(release))]
