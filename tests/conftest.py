@@ -1,7 +1,9 @@
 """Settings of all tests."""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile("fast", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -12,3 +14,13 @@ settings.register_profile(  # whether a test fails, not on what: the same tables
 settings.load_profile(os.environ.get("INCROWD_HYPOTHESIS", "fast"))
 
 os.environ.setdefault("INCROWD_COMPILE", "1")  # small tables must go through the compiled kernels; test_modes does both
+
+_WHOLE = ("cli", "experiments", "test_readme.py", "gauntlet")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark whole commands, the README and experiments: `./dev quick` leaves them out."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in _WHOLE:
+            item.add_marker(pytest.mark.end_to_end)
