@@ -1,92 +1,84 @@
-"""The rows for people against the coded ones: the same cells, each written in the one way that leaves no room."""
+"""The rows for people: what a CSV file must be, byte for byte, if its Parquet file is right."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import polars as pl
 
-from incrowd.verify.domain import Array
-from incrowd.verify.levels import TOLERANCE
-from incrowd.verify.manifest import Claims
-from incrowd.verify.payload import Payload, column_problems, expected_columns, wrong_rows
-from incrowd.verify.verdict import Findings
-
-_NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.(?:0|\d*[1-9]))?(?:[eE][+-]?\d{1,3})?$"
-_DIGITS, _DIGITS_32 = 17, 9
-_ROUNDING = 4e-16
+_STEP = 1 << 16
+_FRACTION = {"ms": "%.3f", "us": "%.6f", "ns": "%.9f"}
 
 
-def check_csv(findings: Findings, claims: Claims, payload: Payload, csv: pl.DataFrame | None) -> None:
-    """Compare the CSV with the parquet row by row; labels are compared with the codes elsewhere."""
-    if csv is None:
-        findings.skip("csv", "no release.csv was given")
-        return
-    frame = payload.frame
-    problems = column_problems(claims, csv.columns, expected_columns(claims, labels=True, codes=False), "release.csv")
-    if csv.height != frame.height:
-        problems.append(f"release.csv has {csv.height} rows for {frame.height}")
-    else:
-        same = [*claims.other, *([claims.sensitive.name] if claims.sensitive and payload.exact is not None else [])]
-        for name in same:
-            if name in csv.columns and name in frame.columns:
-                text = csv[name].cast(pl.String())
-                problems += wrong_rows(differs(text, frame[name]), f"of release.csv differ in {name!r}")
-        problems += _share_problems(claims, payload, csv)
-    findings.judge("csv", problems, "the same rows as release.parquet")
+def csv_problems(path: Path, table: pl.DataFrame) -> list[str]:
+    """Compare a file with the table that it must hold, step by step: neither may be much larger than the other."""
+    with path.open("rb") as file:
+        for number, expected in enumerate(csv_bytes(table)):
+            if file.read(len(expected)) != expected:
+                where = "its header" if number == 0 else f"rows {(number - 1) * _STEP + 1} to {number * _STEP}"
+                return [f"{path.name} is not the canonical text of its Parquet file, in {where}"]
+        return [f"{path.name} goes on after its last row"] if file.read(1) else []
 
 
-def differs(text: pl.Series, column: pl.Series) -> Array:
-    """Tell where a cell of text is not the typed value written plainly; an empty one is a missing value."""
-    if column.dtype == pl.String:
-        return (text.fill_null("") != column.fill_null("")).to_numpy()
+def csv_bytes(table: pl.DataFrame) -> Iterator[bytes]:
+    """Yield the header and then some rows at a time as they must be written."""
+    yield _lines([_quoted(pl.Series([name])) for name in table.columns])
+    for start in range(0, table.height, _STEP):
+        yield _lines([as_fields(column) for column in table.slice(start, _STEP)])
+
+
+def for_people(manifest: Any, frame: pl.DataFrame) -> pl.DataFrame | None:  # noqa: ANN401 - plain data
+    """Return the rows of a Parquet file without codes, with shares for counts; ``None`` if columns are not there."""
     try:
-        written = column.cast(pl.String())
-    except pl.exceptions.PolarsError:
-        return np.ones(len(column), np.bool_)
-    if column.dtype == pl.Datetime:
-        text, written = _short_time(text), _short_time(written)
-    wrong = text.ne_missing(written)
-    if column.dtype.is_float() and wrong.any():
-        # another writer may choose another form of the same number
-        read = text.cast(column.dtype, strict=False)
-        most = _DIGITS_32 if column.dtype == pl.Float32 else _DIGITS
-        wrong &= read.ne_missing(column) | (_digits(text) > most)
-    return wrong.to_numpy()
+        codes = [f"{entry['name']}{end}" for entry in manifest["quasi"] for end in (".lo", ".hi")]
+        sensitive = manifest["sensitive"]
+        n_values = 0 if sensitive is None or sensitive["form"] == "exact" else len(sensitive["values"])
+        shown = frame.drop(codes)
+    except (KeyError, TypeError, pl.exceptions.PolarsError):
+        return None
+    if not n_values:
+        return shown
+    names = shown.columns[-n_values:]
+    if len(names) < n_values or not all(shown[name].dtype.is_integer() for name in names):
+        return None
+    total = shown.select(pl.sum_horizontal(pl.col(names).cast(pl.Int64()))).to_series()
+    return shown.with_columns((pl.col(name) / total).alias(name) for name in names)
 
 
-def _short_time(text: pl.Series) -> pl.Series:
-    """Bring times to one form: a space before the hour, no empty fraction, no colon in the zone."""
-    plain = text.str.replace(r"^(\d{4}-\d\d-\d\d)T", "$1 ").str.replace(r"\.0{3}(?:0{3}){0,2}($|[+-])", "$1")
-    return plain.str.replace(r"([+-]\d\d):(\d\d)$", "$1$2")
+def as_fields(column: pl.Series) -> pl.Series:
+    """Write each value as a field; a missing one stays missing."""
+    dtype = column.dtype
+    if dtype.is_float():
+        return _float_fields(column)
+    if isinstance(dtype, pl.Datetime):
+        zone = "" if dtype.time_zone is None else "%:z"
+        return column.dt.strftime(f"%Y-%m-%dT%H:%M:%S{_FRACTION[dtype.time_unit]}{zone}")
+    if dtype == pl.Date:
+        return column.dt.strftime("%Y-%m-%d")
+    text = column.cast(pl.String())
+    return text if dtype.is_integer() or dtype == pl.Boolean else _quoted(text)
 
 
-def _digits(text: pl.Series) -> pl.Series:
-    """Count the significant digits of plainly written numbers; what is not plainly written has far too many."""
-    digits = text.str.replace(r"[eE].*$", "").str.replace(r"\.0$", "").str.replace_all(r"[-.]", "")
-    count = digits.str.strip_chars_start("0").str.len_chars().cast(pl.Int64())
-    plain = text.str.contains(_NUMBER)
-    return pl.select(pl.when(plain).then(count).otherwise(1000)).to_series()
+def _float_fields(column: pl.Series) -> pl.Series:
+    """Write floats as Python does, those of 32 bits by the fewest digits that tell them apart."""
+    known = column.unique().drop_nulls()
+    numbers = known.to_list() if column.dtype == pl.Float64 else [float(str(value)) for value in known.to_numpy()]
+    texts = pl.Series([repr(number) for number in numbers], dtype=pl.String())
+    return column.replace_strict(known, texts, default=None, return_dtype=pl.String())
 
 
-def _share_problems(claims: Claims, payload: Payload, csv: pl.DataFrame) -> list[str]:
-    if claims.sensitive is None or payload.counts is None:
-        return []
-    total = payload.counts.sum(axis=1, dtype=np.int64)
-    problems = []
-    for number, name in enumerate(claims.sensitive.columns):
-        if name not in csv.columns:
-            continue
-        text = csv[name].cast(pl.String())
-        wrong = _wrong_share(text, payload.counts[:, number] / total)
-        problems += wrong_rows(wrong, f"of release.csv have a wrong share in distribution column {number + 1}")
-    return problems
+def _quoted(text: pl.Series) -> pl.Series:
+    """Quote what contains a comma, a quote or a line end, and an empty text, which would be a missing value."""
+    needed = (text.str.contains(r'[,"\r\n]') | (text == "")).fill_null(value=False)
+    if not needed.any():
+        return text
+    return ('"' + text.str.replace_all('"', '""', literal=True) + '"').zip_with(needed, text)
 
 
-def _wrong_share(text: pl.Series, share: Array) -> Array:
-    """Tell where a text is not its share, rounded to as many digits as it has."""
-    if (text == pl.Series(share).cast(pl.String())).fill_null(value=False).all():
-        return np.zeros(len(share), np.bool_)
-    read = text.cast(pl.Float64(), strict=False).fill_null(np.nan).to_numpy()
-    digits = _digits(text).fill_null(1000).to_numpy()
-    room = np.minimum(TOLERANCE, 10.0 ** -np.minimum(digits, 300)) + _ROUNDING
-    return np.asarray(~(np.abs(read - share) <= room) | (digits > _DIGITS))
+def _lines(fields: list[pl.Series]) -> bytes:
+    missing = '""' if len(fields) == 1 else ""
+    table = pl.DataFrame([field.fill_null(missing).alias(str(number)) for number, field in enumerate(fields)])
+    lines = table.select(pl.concat_str(pl.all(), separator=",")).to_series().to_list()
+    return "".join(f"{line}\n" for line in lines).encode()

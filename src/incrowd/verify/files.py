@@ -1,62 +1,69 @@
-"""The bytes of a release folder: read once, parsed from memory, refused where something could ride along."""
+"""The files of a release: exactly those that belong to it, read with suspicion and within limits."""
 
 from __future__ import annotations
 
-import base64
-import csv
+import hashlib
 import io
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-FILES = ("manifest.json", "release.parquet", "release.csv")
-_KNOWN_METADATA = {"ARROW:schema"}
-_BOM = b"\xef\xbb\xbf"
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"BZh", b"\xfd7zXZ")
-_WORDS = re.compile(rb"[\x20-\x7e]{4,}")
-_SCHEMA_SLACK = 1024
+LARGEST_MANIFEST = 1 << 28
+"""Bytes of a manifest that are read."""
+
+_CODES_PER_COLUMN = 3  # columns of a Parquet file for one of its CSV file
 
 
 class _DuplicateKeyError(ValueError):
     """An object names a key twice: readers disagree on which of them counts."""
 
 
-def folder_problems(folder: Path, files: Sequence[str] = FILES) -> list[str]:
+def folder_problems(folder: Path, files: Sequence[str], what: str = "a release") -> list[str]:
     """Say which files are too many, missing, or not files of their own."""
     present = sorted(path.name for path in folder.iterdir())
     strange = [name for name in present if name not in files]
     lost = [name for name in files if name not in present]
-    odd = [name for name in files if name in present and not _is_regular(folder / name)]
-    problems = [f"{', '.join(map(repr, strange))} does not belong into a release"] if strange else []
+    odd = [name for name in files if name in present and not is_regular(folder / name)]
+    problems = [f"{', '.join(map(repr, strange))} does not belong into {what}"] if strange else []
     problems += [f"{', '.join(lost)} is missing"] if lost else []
     return problems + ([f"{', '.join(odd)} is a link, a folder or something else than a file"] if odd else [])
 
 
-def _is_regular(path: Path) -> bool:
+def is_regular(path: Path) -> bool:
+    """Tell whether a path is a file itself and not a link to one."""
     return path.is_file() and not path.is_symlink()
 
 
 def file_bytes(path: Path) -> bytes | None:
     """Return the content of a file, ``None`` when it is not one or cannot be read."""
     try:
-        return path.read_bytes() if _is_regular(path) else None
+        return path.read_bytes() if is_regular(path) else None
     except OSError:
         return None
 
 
-def read_manifest(data: bytes | None, problems: list[str]) -> Any:  # noqa: ANN401 - plain data
-    """Return a manifest as plain data."""
+def digest(path: Path) -> str | None:
+    """Return the SHA-256 digest of a file, ``None`` when it cannot be read."""
+    data = file_bytes(path)
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def read_json(path: Path, problems: list[str]) -> tuple[Any, bytes]:
+    """Return a file of plain data and its bytes; ``None`` after noting why it cannot be read."""
+    if is_regular(path) and path.stat().st_size > LARGEST_MANIFEST:
+        problems.append(f"{path.name} is too large: more than {LARGEST_MANIFEST} bytes")
+        return None, b""
+    data = file_bytes(path) or b""
     try:
-        return json.loads((data or b"").decode(), object_pairs_hook=_unique)
+        return json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_no_number), data
     except _DuplicateKeyError:
-        problems.append("manifest.json names a key twice")
+        problems.append(f"{path.name} names a key twice")
     except (ValueError, RecursionError):
-        problems.append("manifest.json cannot be read as JSON")
-    return None
+        problems.append(f"{path.name} cannot be read as JSON")
+    return None, data
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -66,63 +73,55 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_parquet(data: bytes | None, problems: list[str], name: str = "release.parquet") -> pl.DataFrame | None:
-    """Return the coded rows, and name what a writer left beside the columns: pandas, for one, keeps the index there."""
-    try:
-        frame = pl.read_parquet(io.BytesIO(data or b""), hive_partitioning=False)
-        metadata = pl.read_parquet_metadata(io.BytesIO(data or b""))
-    except (OSError, pl.exceptions.PolarsError):
+def _no_number(name: str) -> None:
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise ValueError(name)
+
+
+def read_table(folder: Path, stem: str, n_rows: object, problems: list[str]) -> tuple[bytes, pl.DataFrame] | None:
+    """Return a Parquet file of a release and its content, unless it is not what its size and its CSV file allow.
+
+    A few bytes of Parquet can unpack to more than any memory holds. Text cannot: a CSV file has at least a byte for
+    each field.
+    """
+    name, csv = f"{stem}.parquet", folder / f"{stem}.csv"
+    data = file_bytes(folder / name)
+    room = csv.stat().st_size if is_regular(csv) else 0
+    if data is None:
         problems.append(f"{name} cannot be read")
         return None
-    unknown = sorted(set(metadata) - _KNOWN_METADATA)
-    if unknown:
-        problems.append(f"{name} carries the metadata {', '.join(map(repr, unknown))}")
-    if not _is_bare_schema(metadata.get("ARROW:schema", ""), frame):
-        problems.append(f"{name} carries metadata in its schema")
+    try:
+        lazy = pl.scan_parquet(io.BytesIO(data))
+        n_columns, height = len(lazy.collect_schema()), lazy.select(pl.len()).collect().item()
+        if height != n_rows:
+            problems.append(f"{name} has {height} rows, and the manifest says {n_rows}")
+            return None
+        if height * n_columns > _CODES_PER_COLUMN * room:
+            problems.append(f"{name} has more fields than {csv.name} has room for")
+            return None
+        frame = pl.read_parquet(io.BytesIO(data)).rechunk()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        problems.append(f"{name} cannot be read")
+        return None
+    if _text_size(frame) > room:
+        problems.append(f"{name} has more text than {csv.name} has room for")
+        return None
+    return data, frame
+
+
+def _text_size(frame: pl.DataFrame) -> int:
+    return int(sum(frame[name].str.len_bytes().sum() for name, dtype in frame.schema.items() if dtype == pl.String))
+
+
+def read_owned(path: Path, schema: dict[str, pl.DataType] | pl.DataType, problems: list[str]) -> pl.DataFrame | None:
+    """Return a table that the owner keeps; columns and types must be those given, or all of one type."""
+    try:
+        frame = pl.read_parquet(io.BytesIO(file_bytes(path) or b""))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        problems.append(f"{path.name} cannot be read")
+        return None
+    wanted = schema if isinstance(schema, dict) else {str(i + 1): schema for i in range(frame.width)}
+    if dict(frame.schema) != wanted or any(frame.null_count().row(0)):
+        problems.append(f"{path.name} has other columns or types than its format says, or missing values")
+        return None
     return frame
-
-
-def _is_bare_schema(encoded: str, frame: pl.DataFrame) -> bool:
-    """Tell whether a schema holds no words but the columns' names, and is not much longer than one without notes."""
-    try:
-        found = base64.b64decode(encoded, validate=True)
-    except ValueError:
-        return False
-    zones = [str(dtype.time_zone) for dtype in frame.dtypes if isinstance(dtype, pl.Datetime)]
-    known = [name.encode() for name in [*frame.columns, *zones]]
-    own = io.BytesIO()
-    frame.clear().write_parquet(own)
-    plain = pl.read_parquet_metadata(io.BytesIO(own.getvalue())).get("ARROW:schema", "")
-    words = set(_WORDS.findall(found))
-    return len(encoded) <= 2 * len(plain) + _SCHEMA_SLACK and all(any(w in name for name in known) for w in words)
-
-
-def read_csv(data: bytes | None, problems: list[str], name: str = "release.csv") -> pl.DataFrame:
-    """Return the rows for people, every cell as the text that stands there; an empty frame when there are none."""
-    data = data or b""
-    if data.startswith(_BOM):
-        problems.append(f"{name} starts with a byte order mark")
-        data = data.removeprefix(_BOM)
-    if data.startswith(_PACKED):
-        problems.append(f"{name} is packed")
-        return pl.DataFrame()
-    try:
-        data.decode()
-        header, body = _split_header(data)
-        names = next(csv.reader([header.decode()], strict=True), [])
-        if names and len(set(names)) == len(names):
-            schema = dict.fromkeys(names, pl.String())
-            return pl.read_csv(body, has_header=False, schema=schema) if body else pl.DataFrame(schema=schema)
-    except (ValueError, csv.Error, pl.exceptions.PolarsError):
-        pass
-    problems.append(f"{name} cannot be read")
-    return pl.DataFrame()
-
-
-def _split_header(data: bytes) -> tuple[bytes, bytes]:
-    """Cut after the first line break that stands outside quotes."""
-    end = data.find(b"\n") + 1
-    while end and data.count(b'"', 0, end) % 2:
-        end = data.find(b"\n", end) + 1
-    end = end or len(data)
-    return data[:end].rstrip(b"\r\n"), data[end:]

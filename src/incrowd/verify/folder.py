@@ -1,85 +1,144 @@
-"""A release folder on disk: what lies in it, and nothing else."""
+"""A release folder on disk: the files that belong to it and nothing else, each written in its one way."""
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
+from incrowd.verify.canonical import check_parquet, json_bytes
 from incrowd.verify.core import check_into
+from incrowd.verify.csv_text import csv_problems, for_people
 from incrowd.verify.domain import Array
-from incrowd.verify.files import file_bytes, folder_problems, read_csv, read_manifest, read_parquet
+from incrowd.verify.files import digest, file_bytes, folder_problems, read_json, read_owned, read_table
+from incrowd.verify.methods import evidence_of
 from incrowd.verify.order import check_order
 from incrowd.verify.projection_manifest import is_projections
-from incrowd.verify.projections import check_projections_into
 from incrowd.verify.verdict import Findings, Verdict
 
+MANIFEST = "manifest.json"
 
-def check_folder(folder: Path, original: pl.DataFrame | None, rows: Array | None) -> Verdict:
-    """Check the files of a release."""
-    findings = Findings()
-    unreadable: list[str] = []
-    manifest = read_manifest(file_bytes(folder / "manifest.json"), unreadable)
-    if is_projections(manifest):
-        return _check_projections(findings, folder, manifest, original, rows)
-    problems = folder_problems(folder) + unreadable
-    frame = read_parquet(file_bytes(folder / "release.parquet"), problems)
-    csv = read_csv(file_bytes(folder / "release.csv"), problems)
-    findings.judge("files", problems, "the three files of a release and no other")
-    if manifest is None or frame is None:
-        findings.skip("payload", "not looked at: the files cannot be read")
-        return findings.verdict()
-    whole = folder.resolve()
-    private = whole.with_name(f"{whole.name}.private")
-    rings, blocks = None, None
-    if rows is None and (private / "rows.parquet").is_file():
-        rows = _read_rows(findings, private / "rows.parquet")
-        rings = _read_owned(findings, private / "rings.parquet")
-        owned = _read_owned(findings, private / "blocks.parquet")
-        blocks = None if owned is None else owned.to_series().to_numpy()
-    check_order(findings, rows)
-    check_into(findings, manifest, frame, original=original, rows=rows, csv=csv, rings=rings, blocks=blocks)
-    return findings.verdict()
+_WHOLE = pl.Int64()
+_OWNED: dict[str, dict[str, pl.DataType] | pl.DataType] = {
+    "rings": dict.fromkeys(("ring", "cell", "original", "width"), _WHOLE),
+    "blocks": dict.fromkeys(("block", "members"), _WHOLE),
+    "members": pl.Int32(),
+}
 
 
-def _check_projections(
-    findings: Findings, folder: Path, manifest: dict[str, Any], original: pl.DataFrame | None, rows: Array | None
+def check_folder(
+    folder: Path, original: pl.DataFrame | None, rows: Array | None = None, private: Path | None = None
 ) -> Verdict:
-    """Check the files of projections: as many as the manifest has parts."""
-    parts = manifest.get("parts")
-    stems = [f"projection-{number + 1}" for number in range(len(parts) if isinstance(parts, list) else 0)]
-    files = ["manifest.json", *(f"{stem}.{end}" for stem in stems for end in ("parquet", "csv"))]
-    problems = folder_problems(folder, files)
-    frames = [read_parquet(file_bytes(folder / f"{s}.parquet"), problems, f"{s}.parquet") for s in stems]
-    csvs = [read_csv(file_bytes(folder / f"{stem}.csv"), problems, f"{stem}.csv") for stem in stems]
+    """Check the files of a release.
+
+    Parameters
+    ----------
+    folder
+        The public folder.
+    original
+        The table that the release was made from.
+    rows
+        The original row number of each released row, in place of the owner's row map; one row for each projection.
+    private
+        What the owner keeps; by default the folder beside the public one, if it is there.
+    """
+    findings = Findings()
+    problems: list[str] = []
+    manifest, data = read_json(folder / MANIFEST, problems)
+    if not problems and json_bytes(manifest) != data:
+        problems.append(f"{MANIFEST} is not written in its one way")
+    stems = _stems(manifest)
+    files = [MANIFEST, *(f"{stem}.{end}" for stem in stems for end in ("parquet", "csv"))]
+    problems += folder_problems(folder, files)
+    counts = manifest.get("rows") if isinstance(manifest, dict) else None
+    n_rows = counts.get("released") if isinstance(counts, dict) else None
+    read = [read_table(folder, stem, n_rows, problems) for stem in stems]
+    tables = [table for table in read if table is not None]
     findings.judge("files", problems, f"the {len(files)} files of a release and no other")
-    readable = [frame for frame in frames if frame is not None]
-    if len(readable) < len(frames):
+    if private is None:
+        beside = folder.resolve().with_name(f"{folder.resolve().name}.private")
+        private = beside if beside.is_dir() else None
+    owned = None if private is None else _read_private(findings, private, folder, files, manifest)
+    if not isinstance(manifest, dict) or len(tables) < len(stems):
         findings.skip("payload", "not looked at: the files cannot be read")
         return findings.verdict()
-    private = folder.resolve().with_name(f"{folder.resolve().name}.private")
-    maps = None if rows is None else list(np.atleast_2d(rows))
-    if rows is None and stems and (private / "rows-1.parquet").is_file():
-        found = [_read_rows(findings, private / f"rows-{number + 1}.parquet") for number in range(len(stems))]
-        maps = [own for own in found if own is not None]
-    check_projections_into(findings, manifest, readable, original=original, rows=maps, csvs=csvs)
+    if rows is not None:
+        names = _row_maps(manifest)
+        maps = [rows] if names == ["rows"] else list(rows)
+        owned = (owned or {}) | {name: pl.DataFrame({"row": own}) for name, own in zip(names, maps, strict=False)}
+    frames = tuple(frame for _, frame in tables)
+    _check_csv(findings, folder, manifest, dict(zip(stems, frames, strict=True)))
+    check_parquet(
+        findings, {f"{s}.parquet": table for s, table in zip(stems, tables, strict=True)}, manifest.get("polars")
+    )
+    check_order(findings, frames)
+    check_into(findings, manifest, frames, original=original, private=owned)
     return findings.verdict()
 
 
-def _read_rows(findings: Findings, path: Path) -> Array | None:
-    try:
-        return pl.read_parquet(io.BytesIO(path.read_bytes()))["row"].to_numpy()
-    except (OSError, pl.exceptions.PolarsError):
-        findings.judge("row map", [f"the private {path.name} has no readable column 'row'"], "")
-        return None
+def _stems(manifest: Any) -> list[str]:  # noqa: ANN401 - plain data
+    """Return the names of the tables' files, without their suffix."""
+    if not is_projections(manifest):
+        return ["release"]
+    parts = manifest.get("parts")
+    return [f"projection-{number + 1}" for number in range(len(parts) if isinstance(parts, list) else 0)]
 
 
-def _read_owned(findings: Findings, path: Path) -> pl.DataFrame | None:
-    try:
-        return pl.read_parquet(io.BytesIO(path.read_bytes())) if path.is_file() else None
-    except (OSError, pl.exceptions.PolarsError):
-        findings.judge(path.stem, [f"the private {path.name} cannot be read"], "")
-        return None
+def _row_maps(manifest: Any) -> list[str]:  # noqa: ANN401 - plain data
+    if not is_projections(manifest):
+        return ["rows"]
+    return [stem.replace("projection", "rows") for stem in _stems(manifest)]
+
+
+def _check_csv(findings: Findings, folder: Path, manifest: Any, frames: dict[str, pl.DataFrame]) -> None:  # noqa: ANN401
+    problems = []
+    for stem, frame in frames.items():
+        table = frame if is_projections(manifest) else for_people(manifest, frame)
+        path = folder / f"{stem}.csv"
+        if table is None or file_bytes(path) is None:
+            problems.append(f"{path.name} cannot be compared with the Parquet file")
+        else:
+            problems += csv_problems(path, table)
+    findings.judge("csv", problems, "written again from the Parquet file, every byte is the same")
+
+
+def _read_private(
+    findings: Findings, private: Path, folder: Path, files: list[str], manifest: Any  # noqa: ANN401
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the owner keeps, and judge whether it is all there and belongs to this release."""
+    problems: list[str] = []
+    about, _ = read_json(private / MANIFEST, problems)
+    maps = _row_maps(manifest)
+    method = manifest.get("method") if isinstance(manifest, dict) else None
+    stems = evidence_of(method)
+    if stems is None:  # a method that is not ours: what there is
+        stems = tuple(stem for stem in _OWNED if (private / f"{stem}.parquet").exists())
+    wanted = [f"{stem}.parquet" for stem in (*maps, *stems)]
+    wanted += [] if is_projections(manifest) else ["domains.json"]
+    wanted += ["recoding.npz"] if (private / "recoding.npz").exists() and not is_projections(manifest) else []
+    problems += folder_problems(private, [MANIFEST, *wanted], "what the owner of a release keeps")
+    if not isinstance(about, dict) or list(about) != ["seed", "method", "public", "private"]:
+        problems.append(f"the private {MANIFEST} has other keys than its format says")
+    else:
+        problems += [] if about["method"] == method else ["the private manifest names another method or parameters"]
+        problems += _digest_problems(about["public"], folder, files, "public")
+        problems += _digest_problems(about["private"], private, wanted, "private")
+    found: dict[str, Any] = {}
+    for stem in (*maps, *stems):
+        schema = _OWNED.get(stem, {"row": _WHOLE})
+        table = read_owned(private / f"{stem}.parquet", schema, problems)
+        found |= {} if table is None else {stem: table}
+    if "domains.json" in wanted:
+        domains, _ = read_json(private / "domains.json", problems)
+        found |= {} if domains is None else {"domains": domains}
+    findings.judge("private files", problems, f"{len(wanted) + 1} files that belong to this release, digests compared")
+    return found
+
+
+def _digest_problems(told: object, folder: Path, files: list[str], which: str) -> list[str]:
+    """Say which files have other digests than the private manifest tells; it tells those of all files and no other."""
+    if not isinstance(told, dict) or sorted(told) != sorted(files):
+        return [f"the private manifest does not list the digests of all {which} files"]
+    wrong = [name for name in files if told[name] != digest(folder / name)]
+    return [f"{', '.join(wrong)} is not the {which} file that the private manifest has the digest of"] if wrong else []

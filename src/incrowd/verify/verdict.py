@@ -28,11 +28,14 @@ class Check:
         Whether it holds; ``None`` when it cannot be told from what was given.
     detail
         Column names, counts, parameters and row positions in the release, counted from 1; never a cell.
+    needed
+        Whether the verdict is incomplete if it cannot be told.
     """
 
     name: str
     ok: bool | None
     detail: str
+    needed: bool = True
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class Verdict:
     def ok(self) -> bool:
         """Whether no check failed."""
         return all(check.ok is not False for check in self.checks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every check was made that a promise rests on, or that what was given called for."""
+        return all(check.ok is not None or not check.needed for check in self.checks)
 
     @property
     def violations(self) -> list[str]:
@@ -80,7 +88,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         checks = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in self.checks]
-        return {"ok": self.ok, "unchecked": self.unchecked, "checks": checks, "levels": dict(self.levels)}
+        return {"ok": self.ok, "complete": self.complete, "unchecked": self.unchecked, "checks": checks, "levels": dict(self.levels)}
 
     def _headline(self) -> str:
         failed, open_ = len(self.violations), len(self.unknown)
@@ -93,6 +101,8 @@ class Verdict:
         elif unshown:
             shown = f"{unshown} promise{'s' if unshown > 1 else ''} not shown"
             head = f"holds as far as it could be checked; {shown}"
+        elif not self.complete:
+            head = "holds as far as it could be checked"
         return f"Verdict: {head} ({len(self.checks)} checks, {open_} not possible)"
 
     def __str__(self) -> str:
@@ -131,9 +141,9 @@ class Findings:
         self.checks.append(Check(name, not problems, "; ".join(problems) if problems else fine))
         return not problems
 
-    def skip(self, name: str, why: str) -> None:
-        """Note a check that cannot be made."""
-        self.checks.append(Check(name, None, why))
+    def skip(self, name: str, why: str, *, needed: bool = True) -> None:
+        """Note a check that cannot be made; without one that is needed the verdict is incomplete."""
+        self.checks.append(Check(name, None, why, needed))
 
     def verdict(self) -> Verdict:
         """Return what was found."""

@@ -1,0 +1,243 @@
+"""What each method may be given, and what it must promise for it: names, types and options, and nothing else.
+
+A parameter that is not listed, a text that is no option, or a key in another place could carry a message; a promise
+that the parameters ask for and the manifest does not repeat would not be checked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from incrowd.verify.domain import is_number, is_text, is_whole
+
+Fits = Callable[[Any], bool]
+Guarantees = list[dict[str, Any]]
+
+L_KINDS = ("frequency", "distinct", "entropy", "recursive")
+HOMOGENEOUS, NON_HOMOGENEOUS = "homogeneous", "non-homogeneous"
+
+_NAME = re.compile(r"[a-z_0-9]{1,40}")
+_LARGEST = 1e9
+
+
+def _whole(least: int) -> Fits:
+    return lambda value: is_whole(value) and value >= least
+
+
+def _number(least: float, most: float = math.inf) -> Fits:
+    return lambda value: is_number(value) and least <= value <= most
+
+
+def _above_0(most: float) -> Fits:
+    return lambda value: is_number(value) and 0 < value <= most
+
+
+def _one_of(*options: str) -> Fits:
+    return lambda value: isinstance(value, str) and value in options
+
+
+def _or_null(fits: Fits) -> Fits:
+    return lambda value: value is None or fits(value)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_sets(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(known, list) and all(map(is_text, known)) for known in value)
+
+
+_GROUPS: dict[str, Fits] = {
+    "k": _whole(1),
+    "l": _number(1),
+    "l_kind": _one_of(*L_KINDS),
+    "c": _above_0(_LARGEST),
+    "t": _or_null(_number(0, 1)),
+    "ordered": _is_bool,
+    "alpha": _or_null(_above_0(1)),
+}
+_K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
+_LOSS = _one_of("lm", "entropy", "monotone_entropy")
+_GAIN = _one_of("information", "gini")
+_DMPD: dict[str, Fits] = _K_AND_L | {
+    "generations": _whole(0),
+    "population": _whole(1),
+    "folds": _whole(2),
+    "inducer": _one_of("tree", "c45", "naive_bayes", "custom"),
+    "crossover": _number(0, 1),
+    "mutation": _number(0, 1),
+    "suppress": _number(0, 1),
+    "quasi_sets": _or_null(_are_sets),
+    "patience": _or_null(_whole(1)),
+    "seconds": _or_null(_number(0)),
+}
+_IACC: dict[str, Fits] = {"delta_c": _or_null(_number(0)), "delta_d": _or_null(_number(0)), "keep_values": _is_bool}
+_TREE_ESTIMATOR: dict[str, Fits] = {
+    "k": _whole(1),
+    "l": _or_null(_number(1)),
+    "max_confidence": _or_null(_above_0(1)),
+    "gain": _GAIN,
+}
+
+PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
+    "mondrian": (_GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool},),
+    "infogain_mondrian": (_GROUPS,),
+    "iack": (_GROUPS,),
+    "iacc": (_GROUPS | _IACC,),
+    "tree": (_GROUPS | {"gain": _GAIN, "tighten": _is_bool}, _TREE_ESTIMATOR),
+    "kactus": (_GROUPS | {"min_rows": _or_null(_whole(1)), "confidence": _or_null(_above_0(0.5))},),
+    "tds": (_GROUPS,),
+    "tdr": (_GROUPS,),
+    "seqa": (
+        _GROUPS
+        | {
+            "loss": _LOSS,
+            "start": _one_of("mondrian", "single_mondrian", "random"),
+            "omega": _number(1, _LARGEST),
+            "passes": _whole(1),
+        },
+    ),
+    "pais": (
+        {
+            "k": _whole(1),
+            "L": _or_null(_whole(1)),
+            "C": _above_0(1),
+            "l": _number(1),
+            "score": _one_of("infogain", "discernibility"),
+        },
+    ),
+    "nhaa": (_K_AND_L | {"cluster": _or_null(_whole(1))},),
+    "nsvdist": (
+        _K_AND_L
+        | {
+            "mode": _one_of("hardened", "paper"),
+            "loss": _LOSS,
+            "presplit": lambda value: value in (None, "auto") or _whole(2)(value),
+        },
+    ),
+    "dmpd": (_DMPD,),
+    "pareto_dmpd": (_DMPD | {"archive": _or_null(_whole(2))},),
+}
+"""The parameters of each method in their order; a method may have several lists of them."""
+
+_PROJECTIONS = ("dmpd", "pareto_dmpd")
+_NON_HOMOGENEOUS = ("nhaa", "nsvdist")
+_MORE_K = ("iacc", "pareto_dmpd")  # they promise the k that they have reached
+
+
+def recoding_of(name: object) -> str | None:
+    """Return the recoding of a method that generalizes rows; ``None`` for any other."""
+    if not isinstance(name, str) or name not in PARAMETERS or name in _PROJECTIONS:
+        return None
+    return NON_HOMOGENEOUS if name in _NON_HOMOGENEOUS else HOMOGENEOUS
+
+
+def evidence_of(method: object) -> tuple[str, ...] | None:
+    """Return the stems of the evidence that a method leaves with the owner; ``None`` for a method that is not ours."""
+    name, parameters = _parts(method)
+    if name not in PARAMETERS:
+        return None
+    if name == "nhaa":
+        return ("rings",)
+    return ("blocks", "members") if name == "nsvdist" and parameters.get("mode") == "hardened" else ()
+
+
+def method_problems(method: object, guarantees: object, payload: str) -> tuple[list[str], str | None]:
+    """Say what is wrong with a method's parameters and promises, and what could not be checked.
+
+    Parameters
+    ----------
+    method, guarantees
+        As the manifest has them.
+    payload
+        ``rows`` or ``projections``.
+    """
+    name, parameters = _parts(method)
+    if not isinstance(method, dict) or list(method) != ["name", "parameters"]:
+        return ["method is not a name with parameters"], None
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return ["method.name is not a short name"], None
+    if not isinstance(method["parameters"], dict):
+        return ["method.parameters is not an object"], None
+    if name not in PARAMETERS:
+        return [], f"method {name!r} is not one that this verifier knows: its parameters were not looked at"
+    if (name in _PROJECTIONS) != (payload == "projections"):
+        return [f"method {name!r} does not publish {payload}"], None
+    known = next((own for own in PARAMETERS[name] if list(own) == list(parameters)), None)
+    if known is None:
+        return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"], None
+    wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
+    if wrong:
+        return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong], None
+    if not isinstance(guarantees, list) or not all(isinstance(promise, dict) for promise in guarantees):
+        return ["guarantees is not a list of objects"], None
+    if not any(_same(promised, guarantees) for promised in _promised(name, parameters, guarantees)):
+        return [f"the guarantees are not those that the parameters of {name!r} ask for"], None
+    return [], None
+
+
+def _parts(method: object) -> tuple[Any, dict[str, Any]]:
+    if not isinstance(method, dict):
+        return None, {}
+    parameters = method.get("parameters")
+    return method.get("name"), parameters if isinstance(parameters, dict) else {}
+
+
+def _same(promised: Guarantees, told: Guarantees) -> bool:
+    """Tell whether both would be written alike: keys in the same order, 1 is not 1.0."""
+    return json.dumps(promised) == json.dumps(told)
+
+
+def _promised(name: str, given: dict[str, Any], told: Guarantees) -> list[Guarantees]:
+    """Return the lists of guarantees that a method may write for its parameters, given the levels that it tells."""
+    if name == "pais":
+        return _promised_by_pais(given, told)
+    k = given["k"]
+    if name in _MORE_K and told and is_whole(told[0].get("k")):
+        k = max(k, told[0]["k"])
+    if "max_confidence" in given:
+        l = 1 if given["l"] is None else given["l"]
+        return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]
+    return [_of_groups(k, given)]
+
+
+def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:
+    found: Guarantees = [{"kind": "k", "k": k}]
+    l, l_kind = given["l"], given.get("l_kind", "frequency")
+    if l > 1 or l_kind == "recursive":
+        found.append({"kind": "l", "l": l, "l_kind": l_kind} | ({"c": given["c"]} if l_kind == "recursive" else {}))
+    if given.get("t") is not None:
+        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]})
+    if given.get("alpha") is not None:
+        found.append({"kind": "alpha", "alpha": given["alpha"]})
+    return found
+
+
+def _promised_by_pais(given: dict[str, Any], told: Guarantees) -> list[Guarantees]:
+    """LKC, and what it means for all quasi-identifiers where L covers them; a smaller L than asked for covers them."""
+    l, share = given["l"], given["C"]
+    all_of_them: Guarantees = [{"kind": "k", "k": given["k"]}]
+    all_of_them += [{"kind": "l", "l": l, "l_kind": "frequency"}] if l > 1 else []
+    all_of_them += [{"kind": "alpha", "alpha": share}] if l <= 1 and share < 1 else []
+    told_L = told[-1].get("L") if told else None
+    lkc = {"kind": "lkc", "L": told_L, "K": given["k"], "C": _confidence(l, share)}
+    if not is_whole(told_L):  # without a sensitive column there is nothing else to promise
+        return [all_of_them] if given["L"] is None and len(all_of_them) == 1 else []
+    if given["L"] is None or told_L < given["L"]:
+        return [[*all_of_them, lkc]]
+    return [[*all_of_them, lkc], [lkc]] if told_L == given["L"] else []
+
+
+def _confidence(l: float, share: float) -> float:
+    """Return the largest share as a float, which is never below 1/l."""
+    exactly = 1 / Fraction(str(l)) if l > 1 else Fraction(str(share))
+    found = float(exactly)
+    while Fraction(str(found)) < exactly:
+        found = math.nextafter(found, 2)
+    return found
