@@ -38,11 +38,6 @@ def as_text(column: pl.Series) -> pl.Series:
         return pl.Series(column.name, [None if v is None else str(v) for v in column.to_list()], pl.String())
 
 
-def one_to_one(a: pl.Series, b: pl.Series) -> bool:
-    """Tell whether each value of one column goes with a single value of the other, both ways."""
-    return a.n_unique() == b.n_unique() == pl.DataFrame([a.alias("a"), b.alias("b")]).n_unique()
-
-
 def is_comparable(dtype: pl.DataType) -> bool:
     """Whether a column holds single values that people could recognize."""
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)

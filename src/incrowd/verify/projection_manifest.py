@@ -7,25 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from incrowd.verify.domain import TYPES, Array, Values, is_number, is_whole, value_problems
+from incrowd.verify.domain import TYPES, is_number
 from incrowd.verify.fields import Reading
-from incrowd.verify.manifest import (
-    FORMAT,
-    Promise,
-    read_listed,
-    read_method,
-    read_missing,
-    read_promises,
-    read_rows,
-)
+from incrowd.verify.manifest import FORMAT, Promise, read_method, read_missing, read_promises, read_rows
+from incrowd.verify.methods import method_problems
 
 PAYLOAD = "projections"
 
-_KEYS = {
+_KEYS = (
     "format",
     "incrowd",
+    "polars",
     "payload",
     "method",
     "guarantees",
@@ -37,7 +29,7 @@ _KEYS = {
     "columns",
     "left_out",
     "dropped",
-}
+)
 _ROLES = ("quasi", "other")
 _NUMBERS = ("int", "float")
 
@@ -76,8 +68,7 @@ class Target:
 
     name: str
     role: str
-    values: Values
-    marginal: Array
+    type: str
 
 
 @dataclass(frozen=True)
@@ -123,6 +114,7 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
         return None, reading
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
+    reading.field(manifest, "polars", "a version number")
     parameters = read_method(reading, manifest)
     rows = read_rows(reading, manifest)
     policy, tokens = read_missing(reading, manifest)
@@ -134,6 +126,8 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
     for promise in promises:
         if promise.kind not in ("k", "l") or promise.given.get("l_kind", "frequency") != "frequency":
             reading.manifest.append(f"projections cannot promise {promise.kind} of this kind")
+    problems, reading.unchecked = method_problems(manifest.get("method"), manifest.get("guarantees"), PAYLOAD)
+    reading.private += problems
     if target is None or reading.manifest:
         return None, reading
     claims = ProjectionClaims(
@@ -149,7 +143,7 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
         names["dropped"],
     )
     reading.manifest += _name_problems(claims, [column.name for column in columns])
-    if reading.manifest or reading.marginals:
+    if reading.manifest:
         return None, reading
     reading.promises = _impossible(claims, parameters)
     return claims, reading
@@ -159,18 +153,13 @@ def _read_target(reading: Reading, manifest: dict[str, Any]) -> Target | None:
     data = reading.field(manifest, "class", "an object")
     if data is None:
         return None
-    reading.closed(data, ("name", "role", "type", "values", "marginal"), "class")
-    name, role = (reading.field(data, key, "text", "class.") for key in ("name", "role"))
+    reading.closed(data, ("name", "role", "type"), "class")
+    name, role, kind = (reading.field(data, key, "text", "class.") for key in ("name", "role", "type"))
     if role not in (None, "sensitive", "other"):
         reading.manifest.append("class.role is neither sensitive nor other")
-    marginal = reading.field(data, "marginal", "a list of counts", "class.")
-    values = read_listed(reading, data, "values", "class.")
-    if values is None or None in (name, role, marginal):
-        return None
-    reading.manifest += [f"class {problem}" for problem in value_problems(values.series, null_first=False)]
-    if len(marginal) != len(values.series):
-        reading.marginals.append(f"column {name!r} has {len(marginal)} counts for {len(values.series)} values")
-    return Target(name, role, values, np.array(marginal, np.int64))
+    if kind is not None and kind not in TYPES:
+        reading.manifest.append(f"class.type is not one of {', '.join(TYPES)}")
+    return None if None in (name, role, kind) else Target(name, role, kind)
 
 
 def _read_columns(reading: Reading, manifest: dict[str, Any]) -> list[Shown]:
@@ -233,16 +222,15 @@ def _name_problems(claims: ProjectionClaims, columns: Sequence[str]) -> list[str
 
 
 def _impossible(claims: ProjectionClaims, parameters: dict[str, Any]) -> list[str]:
-    """Say which promises cannot hold, whatever the rows are."""
+    """Say which promises cannot hold, whatever the rows are, or are not those that the method was asked for."""
     released, k = claims.rows["released"], claims.k
     problems = [] if k is not None else ["the manifest promises no k"]
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
-    if k is not None and is_whole(parameters.get("k")) and k < parameters["k"]:
-        problems.append(f"k = {k} is promised, and the method was asked for k = {parameters['k']}")
-    l = max((p.given["l"] for p in claims.promises if p.kind == "l"), default=1)
-    if is_number(parameters.get("l")) and l < parameters["l"]:
-        problems.append(f"l = {l:g} is promised, and the method was asked for l = {parameters['l']:g}")
+    asked = parameters.get("quasi_sets")
+    told = [list(known) for known in claims.quasi_sets]
+    if "quasi_sets" in parameters and (told != asked if asked is not None else len(told) != 1):
+        problems.append("quasi_sets are not those that the method was given")
     most = parameters["suppress"] * released if is_number(parameters.get("suppress")) else released
     return problems + [
         f"column {column.name!r} has more rows suppressed than the method was allowed"

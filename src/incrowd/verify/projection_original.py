@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import comb
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from incrowd.verify.compare import as_text, equal_values, is_comparable, one_to_one, read_like
+from incrowd.verify.compare import as_text, is_comparable, read_like
 from incrowd.verify.domain import ABSENT, OUTSIDE, Array, Values, convert, without_tokens
 from incrowd.verify.groups import combine
-from incrowd.verify.order import stand_alike
 from incrowd.verify.original import row_map_problems
 from incrowd.verify.payload import wrong_rows
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown
-from incrowd.verify.sideways import repeats_shuffled
+from incrowd.verify.sideways import copies, repeats_shuffled, tells
 from incrowd.verify.verdict import Findings
-
-_SOME_ROWS = 10
-_MANY_ROWS = 20
-_MANY_ORDERS = 10**14  # in which two values can stand: one to one by chance once in so many
 
 
 def check_original(
@@ -30,14 +25,15 @@ def check_original(
     frames: Sequence[pl.DataFrame],
     classes: Sequence[Array],
     original: pl.DataFrame,
-    rows: Sequence[Array] | None,
+    private: Mapping[str, Any] | None,
 ) -> None:
     """Check all that the originals can show, with the row maps when there are some."""
     kept = _kept(findings, claims, original)
     if kept is None or any(frame.height != int(kept.sum()) for frame in frames):
         return
     behind = original.filter(pl.Series(kept))
-    own = claims.target.values.code(behind[claims.target.name], _class_tokens(claims))
+    values = Values(claims.target.type, frames[0][claims.target.name].unique().sort().alias(""))
+    own = values.code(behind[claims.target.name], claims.tokens if claims.target.role == "sensitive" else ())
     published, originals = _coded(findings, claims, frames, behind)
     tuples = []
     for number, part in enumerate(claims.parts):
@@ -52,10 +48,7 @@ def check_original(
         if gap.any():
             problems.append(f"projection {number} has {int(gap[gap > 0].sum())} rows that are nobody's")
     findings.judge("same rows", problems, "each projection has the originals' rows, as often as they have them")
-    _check_maps(findings, claims, tuples, kept, rows)
-    alike = [number for number, (shown, wanted) in enumerate(tuples, start=1) if stand_alike(shown, wanted)]
-    problems = [f"projection {number} stands in the order of the originals" for number in alike]
-    findings.judge("order of originals", problems, "no projection stands in the order of the originals")
+    _check_maps(findings, claims, tuples, kept, private)
     _check_sideways(findings, claims, frames, behind, originals)
 
 
@@ -79,10 +72,6 @@ def _kept(findings: Findings, claims: ProjectionClaims, original: pl.DataFrame) 
         problems.append(f"{n_dropped} originals have a missing value, and the manifest says {claims.rows['missing']}")
     findings.judge("missing rows", problems, f"{n_dropped} originals have a missing value that drops them")
     return kept
-
-
-def _class_tokens(claims: ProjectionClaims) -> Sequence[str]:
-    return claims.tokens if claims.target.role == "sensitive" else ()
 
 
 def _coded(
@@ -139,19 +128,19 @@ def _check_maps(
     claims: ProjectionClaims,
     tuples: Sequence[tuple[Array, Array]],
     kept: Array,
-    rows: Sequence[Array] | None,
+    private: Mapping[str, Any] | None,
 ) -> None:
-    if rows is None:
-        findings.skip("row maps", "no row maps were given")
+    maps = [(private or {}).get(f"rows-{number + 1}") for number in range(len(tuples))]
+    if any(own is None for own in maps):
+        findings.skip("row maps", "no row map was given for each projection: see whether the private folder is there")
         return
-    problems = [] if len(rows) == len(tuples) else [f"{len(rows)} row maps for {len(tuples)} projections"]
     place = np.cumsum(kept) - 1
-    for number, (own, (shown, wanted)) in enumerate(zip(rows, tuples, strict=False), start=1):
+    problems = []
+    for number, (table, (shown, wanted)) in enumerate(zip(maps, tuples, strict=True), start=1):
+        own = table["row"].to_numpy()
         found = row_map_problems(own, len(shown), claims.rows["input"])
-        if not found:
-            found = wrong_rows(~kept[own], "come from originals with a missing value")
-        if not found:
-            found = wrong_rows(shown != wanted[place[own]], "are not those of their originals")
+        found = found or wrong_rows(~kept[own], "come from originals with a missing value")
+        found = found or wrong_rows(shown != wanted[place[own]], "are not those of their originals")
         problems += [f"projection {number}: {problem}" for problem in found]
     findings.judge("row maps", problems, "every row is its original's, each original once in each projection")
 
@@ -176,52 +165,24 @@ def _check_sideways(
                     known = "dropped" if secret in claims.dropped else "unpublished"
                     problems.append(f"column {name!r} repeats the {known} column {secret!r}")
             if claims.columns[name].role == "other":
-                disguised = [q for q in claims.quasi if q in behind.columns and _tells(behind[name], behind[q])]
+                disguised = [q for q in claims.quasi if q in behind.columns and tells(behind[name], behind[q])]
                 problems += [f"column {name!r} tells the quasi-identifier {quasi!r}" for quasi in disguised]
-    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unpublished ones")
-    codes = {name: pl.Series(column) for name, column in originals.items()}
-    n_values = {name: column.n_unique() for name, column in codes.items()}
-
-    def rise(a: str, b: str) -> bool:  # numbers that were cut do not show how they rise
-        return claims.columns[a].cuts is claims.columns[b].cuts is None and _rises_with(behind[a], behind[b])
-
+    unknown = [name for name in (*claims.left_out, *claims.dropped) if name not in behind.columns]
+    problems += [f"{len(unknown)} columns that are left out or dropped are none of the original"] if unknown else []
+    findings.judge("identifiers", problems, f"no column tells one of {len(hidden)} unpublished ones")
+    shown = {name: _as_shown(column, behind, originals) for name, column in claims.columns.items()}
     problems = [
         f"columns {a!r} and {b!r} tell each other: rows of two projections can be linked"
         for one, other in combinations(claims.parts, 2)
         for a in one
         for b in other
-        if n_values[a] == n_values[b] and (_is_copy(codes[a], codes[b]) or _is_same(behind[a], behind[b]) or rise(a, b))
+        if copies(shown[a], shown[b])
     ]
     findings.judge("links", problems, "no two columns of different projections tell each other")
 
 
-def _tells(column: pl.Series, quasi: pl.Series) -> bool:
-    """Tell whether a column is another one, as it is or by other names."""
-    if not is_comparable(column.dtype) or not is_comparable(quasi.dtype):
-        return False
-    return _is_same(column, quasi) or _is_copy(column, quasi) or _rises_with(column, quasi)
-
-
-def _is_same(column: pl.Series, other: pl.Series) -> bool:
-    return len(other) >= _SOME_ROWS and other.n_unique() > 1 and bool(equal_values(column, other).all())
-
-
-def _is_copy(column: pl.Series, other: pl.Series) -> bool:
-    n = other.n_unique()
-    if len(other) < _MANY_ROWS or not 2 <= n <= len(other) // 2 or (n == 2 and _n_orders(other) < _MANY_ORDERS):
-        return False
-    return one_to_one(column, other)
-
-
-def _n_orders(column: pl.Series) -> int:
-    """Return in how many orders a column of two values can stand."""
-    return comb(len(column), int(column.value_counts(name="n_rows")["n_rows"][0]))
-
-
-def _rises_with(column: pl.Series, other: pl.Series) -> bool:
-    """Tell whether two numbers that differ from row to row stand in the same order of size, or in the opposite one."""
-    few = len(other) < _SOME_ROWS or other.n_unique() <= max(len(other) // 2, 1)
-    if few or not all(own.dtype.is_numeric() or own.dtype.is_temporal() for own in (column, other)):
-        return False
-    ranks = [own.rank("dense", descending=down) for own, down in ((column, False), (column, True), (other, False))]
-    return any(rank.eq_missing(ranks[2]).all() for rank in ranks[:2])
+def _as_shown(column: Shown, behind: pl.DataFrame, originals: dict[str, Array]) -> pl.Series:
+    """Return the originals of a column as far as they are shown: numbers that were cut do not show how they rise."""
+    if column.cuts is None and not column.suppressed:
+        return behind[column.name]
+    return pl.Series(originals[column.name]).cast(pl.String())

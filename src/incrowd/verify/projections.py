@@ -6,7 +6,7 @@ often as the product of its counts. Those are pairs of rows and not people, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from incrowd.verify.csv_text import differs
-from incrowd.verify.domain import Array, Values
-from incrowd.verify.order import check_orders
-from incrowd.verify.payload import fits, is_plain, wrong_rows
+from incrowd.verify.domain import TYPES, Array, Values
+from incrowd.verify.order import check_order
+from incrowd.verify.payload import is_plain
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown, read_projection_claims
 from incrowd.verify.projection_original import check_original
 from incrowd.verify.sideways import is_nearly_unique
-from incrowd.verify.verdict import Findings, Verdict
+from incrowd.verify.verdict import Findings
 
 PAIR_BUDGET = 4_000_000
 """Pairs of combinations up to which a join is made; beyond, the smallest counts of each class are multiplied."""
@@ -33,15 +32,15 @@ _PRODUCTS = (
 )
 
 
-def check_projections(
-    manifest: dict[str, Any],
+def check_projections_into(
+    findings: Findings,
+    manifest: object,
     frames: Sequence[pl.DataFrame],
     *,
     original: pl.DataFrame | None = None,
-    rows: Sequence[Array] | None = None,
-    csvs: Sequence[pl.DataFrame] | None = None,
-) -> Verdict:
-    """Check projections in memory.
+    private: Mapping[str, Any] | None = None,
+) -> None:
+    """Add every check of projections to what was found about their folder.
 
     Parameters
     ----------
@@ -51,31 +50,14 @@ def check_projections(
         The content of ``projection-1.parquet`` and so on.
     original
         The table that they were made from.
-    rows
-        Of each projection, the original row number of each of its rows.
-    csvs
-        The content of ``projection-1.csv`` and so on, every column read as text.
+    private
+        What the owner keeps: ``rows-1`` and so on, each with the original row number of each row.
     """
-    findings = Findings()
-    check_projections_into(findings, manifest, frames, original=original, rows=rows, csvs=csvs)
-    return findings.verdict()
-
-
-def check_projections_into(
-    findings: Findings,
-    manifest: object,
-    frames: Sequence[pl.DataFrame],
-    *,
-    original: pl.DataFrame | None,
-    rows: Sequence[Array] | None,
-    csvs: Sequence[pl.DataFrame] | None,
-) -> None:
-    """Add every check of projections to what was found about their folder."""
     claims, reading = read_projection_claims(manifest)
     findings.judge("manifest", reading.manifest, "every key is there and of its type")
-    findings.judge("nothing private", reading.private, "the manifest tells no seed and no unknown key")
-    if reading.marginals:
-        findings.judge("marginals", reading.marginals, "")
+    findings.judge("nothing private", reading.private, "the manifest tells no unknown key or parameter")
+    if reading.unchecked is not None:
+        findings.skip("method", reading.unchecked)
     if claims is None:
         findings.skip("payload", "not looked at: the manifest cannot be relied on")
         return
@@ -83,21 +65,18 @@ def check_projections_into(
     if not _check_columns(findings, claims, frames):
         findings.skip("promises", "not looked at: the projections cannot be read")
         return
-    _check_rows(findings, claims, frames)
+    check_order(findings, frames)
+    if not _check_rows(findings, claims, frames):
+        findings.skip("promises", "not looked at: the rows are not those that were announced")
+        return
     classes = _check_classes(findings, claims, frames)
     _check_values(findings, claims, frames)
-    _check_csv(findings, claims, frames, csvs)
-    if classes is None:
-        findings.skip("promises", "not looked at: the class cannot be read")
-        return
-    check_orders(findings, classes, rows)
     _check_promises(findings, claims, frames)
-    if original is not None:
-        check_original(findings, claims, frames, classes, original, rows)
-    else:
-        findings.skip(
-            "original", "needs the original: whether the projections are those of the people was not looked at"
-        )
+    if original is not None and classes is not None:
+        check_original(findings, claims, frames, classes, original, private)
+    elif original is None:
+        why = "needs the original: whether the projections are those of the people was not looked at"
+        findings.skip("original", why, needed=False)
 
 
 def _check_columns(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> bool:
@@ -116,7 +95,7 @@ def _check_columns(findings: Findings, claims: ProjectionClaims, frames: Sequenc
         there = [claims.columns[name] for name in part if name in frame.columns]
         wrong = [column.name for column in there if not _is_of_its_type(column, frame[column.name].dtype)]
         if claims.target.name in frame.columns:
-            right = fits(frame[claims.target.name].dtype, claims.target.values.type)
+            right = frame[claims.target.name].dtype == TYPES[claims.target.type]
             wrong += [] if right else [claims.target.name]
         problems += (
             [f"projection {number} has columns of another type than announced: {_named(wrong)}"] if wrong else []
@@ -128,14 +107,14 @@ def _check_columns(findings: Findings, claims: ProjectionClaims, frames: Sequenc
 def _is_of_its_type(column: Shown, dtype: pl.DataType) -> bool:
     if column.type is None:
         return is_plain(dtype)
-    return fits(dtype, "str" if column.cuts is not None else column.type)
+    return dtype == (pl.String() if column.cuts is not None else TYPES[column.type])
 
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _check_rows(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> None:
+def _check_rows(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> bool:
     rows = claims.rows
     problems = []
     if rows["input"] != rows["missing"] + rows["suppressed"] + rows["released"]:
@@ -149,23 +128,23 @@ def _check_rows(findings: Findings, claims: ProjectionClaims, frames: Sequence[p
     for number, frame in enumerate(frames, start=1):
         if frame.height != rows["released"]:
             problems.append(f"{rows['released']} rows are announced and projection {number} has {frame.height}")
-    findings.judge("rows", problems, f"{rows['input']} in, {rows['released']} out in each projection")
+    return findings.judge("rows", problems, f"{rows['input']} in, {rows['released']} out in each projection")
 
 
 def _check_classes(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> list[Array] | None:
-    """Return the class of each row by its rank in the manifest, if it has one everywhere."""
-    problems, unlisted, found = [], False, []
-    for number, frame in enumerate(frames, start=1):
-        ranks = claims.target.values.code(frame[claims.target.name])
-        found.append(ranks)
-        unlisted |= bool((ranks < 0).any())
-        problems += wrong_rows(ranks < 0, f"of projection {number} have a class that the manifest does not list")
-        counts = np.bincount(ranks[ranks >= 0], minlength=len(claims.target.marginal))
-        if (counts != claims.target.marginal).any():
-            off = int((counts != claims.target.marginal).sum())
-            problems.append(f"projection {number} has {off} classes as often as the manifest does not say")
-    findings.judge("classes", problems, f"{len(claims.target.marginal)} classes, as often in each as announced")
-    return None if unlisted else found
+    """Return the class of each row by its rank, if all projections have the same classes equally often."""
+    columns = [frame[claims.target.name].alias("y") for frame in frames]
+    counts = [column.value_counts(name="n").sort("y") for column in columns]
+    problems = [
+        f"projection {number} has other classes than the first, or has them more or less often"
+        for number, own in enumerate(counts, start=1)
+        if not own.equals(counts[0])
+    ]
+    if claims.policy == "drop" and claims.target.role == "sensitive" and counts[0]["y"].null_count():
+        problems.append("some rows have no class, and were to be dropped")
+    fine = findings.judge("classes", problems, f"{counts[0].height} classes, equally often in each projection")
+    values = Values(claims.target.type, counts[0]["y"])
+    return [values.code(column) for column in columns] if fine else None
 
 
 def _check_values(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> None:
@@ -189,29 +168,6 @@ def _check_values(findings: Findings, claims: ProjectionClaims, frames: Sequence
     ]
     noted = f"; nearly unique, so be sure that nobody knows them: {_named(unique)}" if unique else ""
     findings.judge("values", problems, f"numbers are intervals, suppressed values are missing{noted}")
-
-
-def _check_csv(
-    findings: Findings,
-    claims: ProjectionClaims,
-    frames: Sequence[pl.DataFrame],
-    csvs: Sequence[pl.DataFrame] | None,
-) -> None:
-    if csvs is None:
-        findings.skip("csv", "no CSV was given")
-        return
-    problems = []
-    for number, (frame, csv) in enumerate(zip(frames, csvs, strict=True), start=1):
-        if csv.columns != frame.columns or csv.height != frame.height:
-            problems.append(
-                f"projection-{number}.csv has other columns or another number of rows than the parquet file"
-            )
-            continue
-        for name in frame.columns:
-            wrong = differs(csv[name].cast(pl.String()), frame[name])
-            problems += wrong_rows(wrong, f"of projection-{number}.csv differ in {name!r}")
-    findings.judge("csv", problems, f"the same rows as the {len(frames)} parquet files")
-    del claims
 
 
 def _check_promises(findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame]) -> None:
@@ -251,7 +207,7 @@ def _check_promises(findings: Findings, claims: ProjectionClaims, frames: Sequen
     findings.judge("k", small, f"every group of a projection has at least {smallest} rows{of}")
     if joined is not None:
         findings.judge("k of joins", close, f"every join of two projections shows at least {joined} rows{of}")
-        findings.skip("people behind joins", _PRODUCTS.format(fitting=fitting, alone=alone))
+        findings.skip("people behind joins", _PRODUCTS.format(fitting=fitting, alone=alone), needed=False)
     if any(p.kind == "l" for p in claims.promises):
         findings.judge("l (frequency)", sure, f"no class has a share above {float(surest):.4g}{of}")
 

@@ -1,37 +1,62 @@
-"""What may not leave the house by a side door: untouched columns that were touched, or that tell too much."""
+"""What may not leave the house by a side door: untouched columns that were touched, or that tell hidden ones."""
 
 from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from math import lgamma, log
 
 import numpy as np
 import polars as pl
 
-from incrowd.verify.compare import as_text, equal_values, is_comparable, one_to_one
+from incrowd.verify.compare import as_text, equal_values, is_comparable
 from incrowd.verify.domain import Array, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.verdict import Findings
 
-_PROBE = 64
-_SOME_ROWS = 10
-_MANY_ROWS = 20
+FEW_WRONG = 0.05
+"""Share of rows that a column may get wrong and still tell another one."""
+
+_BEYOND_CHANCE = 14.0  # logarithm: columns that have nothing to do with each other look like it once in 10^6 tables
+_PROBE, _PROBE_WRONG = 2048, 2 * FEW_WRONG
+_FEW_ROWS, _MANY_ROWS = 10, 20
 _NEARLY_UNIQUE = 0.9
 
 
 def check_other(findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, rows: Array) -> None:
-    """Columns that are kept as they are hold their originals' values, and tell no more than the release does."""
+    """Columns that are kept as they are hold their originals' values, and tell none that the release hides.
+
+    Where they are dealt out within blocks, whose they are is a question for the check of blocks.
+    """
     problems = []
-    for name in claims.other:
-        column, own = payload.frame[name], original[name].gather(rows)
+    behind = original[rows]
+    is_dealt = claims.sensitive is not None and claims.sensitive.form == "shares"
+    for name in claims.other if not is_dealt else ():
+        column, own = payload.frame[name], behind[name]
         same = equal_values(column, own)
         if not same.all():
             # a reader that knew the tokens has made them missing
             same |= equal_values(column, without_tokens(own, claims.tokens))
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
-        problems += _told(claims, payload, name, original, rows)
+    hidden = list(_hidden(claims, payload, behind))
+    for name in claims.other:
+        told = [secret for secret in hidden if tells(behind[name], behind[secret])]
+        problems += [f"column {name!r} tells the originals of {secret!r}" for secret in told]
     unique = [name for name in claims.other if is_nearly_unique(payload.frame[name])]
     noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
     problems = [*problems, noted.removeprefix("; ")] if problems and noted else problems
-    findings.judge("other columns", problems, f"{len(claims.other)} columns as they came{noted}")
+    findings.judge("other columns", problems, f"{len(claims.other)} columns, none tells what is hidden{noted}")
+
+
+def _hidden(claims: Claims, payload: Payload, behind: pl.DataFrame) -> Iterator[str]:
+    """Name the columns whose values the rows do not show: generalized ones, and a sensitive one told in shares."""
+    for name in (q.name for q in claims.quasi):
+        cells = payload.frame.select(lo=f"{name}.lo", hi=f"{name}.hi")
+        if cells["lo"].ne_missing(cells["hi"]).any() or cells.n_unique() < behind[name].n_unique():
+            yield name
+    if claims.sensitive is not None and claims.sensitive.form != "exact":
+        yield claims.sensitive.name
 
 
 def is_nearly_unique(column: pl.Series) -> bool:
@@ -39,36 +64,90 @@ def is_nearly_unique(column: pl.Series) -> bool:
     return len(column) >= _MANY_ROWS and column.n_unique() > _NEARLY_UNIQUE * len(column)
 
 
-def _told(claims: Claims, payload: Payload, name: str, original: pl.DataFrame, rows: Array) -> list[str]:
-    """Say which generalized column, or sensitive column in distributions, an untouched column gives away."""
-    if len(rows) < _SOME_ROWS:
-        return []  # in a few rows columns are alike by chance
-    cells = payload.cells
-    hidden = [(q.name, 3) for m, q in enumerate(claims.quasi) if (cells.lo[m] < cells.hi[m]).any()]
-    if claims.sensitive is not None and claims.sensitive.form == "counts":
-        hidden.append((claims.sensitive.name, 2))
-    column = payload.frame[name]
-    told = [
-        secret
-        for secret, least in hidden
-        if _may_be(_first(column), _first(original[secret], rows))
-        and (_repeats(column, original[secret], rows) or _renames(column, original[secret], rows, least))
-    ]
-    return [f"column {name!r} tells the originals of {secret!r}" for secret in told]
+def tells(column: pl.Series, secret: pl.Series) -> bool:
+    """Tell whether a column gives away another one in all but a few rows: by the same value, by a value, by its order.
 
-
-def _first(column: pl.Series, rows: Array | None = None) -> list[object]:
-    """Return a few values of a column, none if they cannot be compared with others."""
-    if not is_comparable(column.dtype):
-        return []
-    return (column[:_PROBE] if rows is None else column.gather(rows[:_PROBE])).to_list()
-
-
-def _may_be(values: list[object], others: list[object]) -> bool:
-    """Tell whether the first values allow that a column is the hidden one, by its own or by other names."""
-    if not values or not others:
+    The values of the secret could stand in many orders. A rule (both are the same; each value of the column goes with
+    one of the secret; one rises with the other) describes few of them, with its exceptions. If they are so few that
+    chance does not explain it, the column tells the secret.
+    """
+    if len(secret) < _FEW_ROWS or not is_comparable(column.dtype) or not is_comparable(secret.dtype):
         return False
-    return len(set(values)) == len(set(others)) == len(set(zip(values, others, strict=True)))
+    step = max(1, len(secret) // _PROBE)
+    rules = (_same, _by_value, _rising, _falling) if len(secret) >= _MANY_ROWS else (_same,)
+    rules = [rule for rule in rules if rule(column[::step], secret[::step])[0] <= _PROBE_WRONG * len(secret[::step])]
+    if not rules:
+        return False
+    counts = _counts(secret)
+    by_majority = len(secret) - max(counts)  # rows that the most frequent value gets wrong
+    for rule in rules:
+        wrong, n_choices = rule(column, secret)
+        described = _log_choose(len(secret), wrong) + (wrong + n_choices) * log(len(counts))
+        few = wrong <= FEW_WRONG * len(secret) and 2 * wrong <= by_majority
+        if few and _log_orders(counts) - described >= _BEYOND_CHANCE:
+            return True
+    return False
+
+
+def copies(column: pl.Series, other: pl.Series) -> bool:
+    """Tell whether two columns are the same by other names, in every row; where nearly all differ, by their order."""
+    n, n_values = len(other), other.n_unique()
+    if n < _FEW_ROWS or not is_comparable(column.dtype) or not is_comparable(other.dtype):
+        return False
+    if column.n_unique() != n_values or _log_orders(_counts(other)) < _BEYOND_CHANCE:
+        return False
+    if _same(column, other)[0] == 0 or n < _MANY_ROWS:
+        return _same(column, other)[0] == 0
+    if n_values <= n // 2:
+        return pl.DataFrame([column.alias("a"), other.alias("b")]).n_unique() == n_values
+    return any(rule(column, other)[0] == rule(other, column)[0] == 0 for rule in (_rising, _falling))
+
+
+def _counts(column: pl.Series) -> list[int]:
+    return column.alias("").value_counts(name="n")["n"].to_list()
+
+
+def _log_orders(counts: list[int]) -> float:
+    """Return the logarithm of the number of orders in which values can stand that occur so often."""
+    return lgamma(sum(counts) + 1) - sum(lgamma(count + 1) for count in counts)
+
+
+def _same(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
+    """Count the rows that a rule gets wrong, and the values of the secret that it takes to write the rule down."""
+    return len(secret) - int(equal_values(column, secret).sum()), 0
+
+
+def _by_value(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
+    """Each value goes with the most frequent one of the secret; what stands in a single row is nobody else's guess."""
+    pairs = pl.DataFrame([column.alias("a"), secret.alias("b")]).group_by("a", "b").len()
+    best = pairs.group_by("a").agg(pl.max("len"), pl.sum("len").alias("rows")).filter(pl.col("rows") > 1)["len"]
+    return len(secret) - int(best.sum()), len(best)
+
+
+def _rising(column: pl.Series, secret: pl.Series, *, falling: bool = False) -> tuple[int, int]:
+    if not all(own.dtype.is_numeric() or own.dtype.is_temporal() for own in (column, secret)):
+        return len(secret), 0
+    table = pl.DataFrame([column.alias("a"), secret.alias("b")])
+    # rows that are equal in one stand in the order that helps least: it does not tell which is which
+    ranks = table.sort("a", "b", descending=[False, not falling])["b"].rank("dense", descending=falling)
+    return len(secret) - longest_rise(ranks.fill_null(0).to_list()), 1
+
+
+def _falling(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
+    return _rising(column, secret, falling=True)
+
+
+def longest_rise(numbers: list[int]) -> int:
+    """Return the length of the longest subsequence that never falls."""
+    ends: list[int] = []
+    for number in numbers:
+        at = bisect_right(ends, number)
+        ends[at : at + 1] = [number]
+    return len(ends)
+
+
+def _log_choose(n: int, m: int) -> float:
+    return lgamma(n + 1) - lgamma(m + 1) - lgamma(n - m + 1)
 
 
 def check_identifiers(
@@ -77,40 +156,25 @@ def check_identifiers(
     """No published column repeats a column of the original that was not announced."""
     announced = {*(q.name for q in claims.quasi), *claims.other, *([claims.sensitive.name] if claims.sensitive else [])}
     hidden = [c for c in original.columns if c not in announced and is_comparable(original[c].dtype)]
-    codes = {f"{q.name}{end}" for q in claims.quasi for end in ("", ".lo", ".hi")}
-    counts = set(claims.sensitive.columns) if claims.sensitive and claims.sensitive.form == "counts" else set()
-    firsts = {secret: _first(original[secret], rows) for secret in hidden}
+    shown = [*claims.other, *([claims.sensitive.name] if claims.sensitive and claims.sensitive.form == "exact" else [])]
     problems = []
-    for name in (c for c in frame.columns if c not in codes | counts):
-        first = _first(frame[name])
+    for name in shown:
         for secret in hidden:
             known = secret in claims.dropped
-            if rows is not None:
-                repeats = _may_be(first, firsts[secret]) and _repeats(frame[name], original[secret], rows)
-            else:
-                # numbers of equal range may be anything, unless the manifest itself says that they were to go
-                repeats = (
-                    is_comparable(frame[name].dtype)
-                    and (known or original[secret].dtype == pl.String)
-                    and repeats_shuffled(frame[name], original[secret])
-                )
+            repeats = _repeats(original[name], original[secret])
+            # numbers of equal range may be anything, unless the manifest itself says that they were to go
+            if rows is None and (known or original[secret].dtype == pl.String) and is_comparable(frame[name].dtype):
+                repeats |= repeats_shuffled(frame[name], original[secret])
             if repeats:
                 problems.append(f"column {name!r} repeats the {'dropped' if known else 'unreleased'} column {secret!r}")
-    lost = len(set(claims.dropped) - set(original.columns))
-    unseen = f"; {lost} dropped columns are not in the original that was given" if lost else ""
-    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unreleased ones{unseen}")
+    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unreleased ones")
 
 
-def _repeats(column: pl.Series, hidden: pl.Series, rows: Array) -> bool:
-    """Tell whether a column is the hidden one; a constant says nothing about anybody."""
-    own = hidden.gather(rows)
-    return own.n_unique() > 1 and bool(equal_values(column, own).all())
-
-
-def _renames(column: pl.Series, hidden: pl.Series, rows: Array, least: int) -> bool:
-    """Tell whether a column is the hidden one under other names, too often for it to be chance."""
-    own = hidden.gather(rows)
-    return len(own) >= _MANY_ROWS and least <= own.n_unique() <= len(own) // 2 and one_to_one(column, own)
+def _repeats(column: pl.Series, hidden: pl.Series) -> bool:
+    """Tell whether a column is a hidden one; a constant says nothing about anybody."""
+    if not is_comparable(column.dtype) or not equal_values(column[:_PROBE], hidden[:_PROBE]).all():
+        return False
+    return hidden.n_unique() > 1 and bool(equal_values(column, hidden).all())
 
 
 def repeats_shuffled(column: pl.Series, hidden: pl.Series) -> bool:

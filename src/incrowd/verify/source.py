@@ -12,7 +12,7 @@ import polars as pl
 from incrowd import io
 from incrowd.errors import InputError
 from incrowd.verify.domain import is_text
-from incrowd.verify.files import file_bytes, read_manifest
+from incrowd.verify.files import file_bytes, read_json
 from incrowd.verify.projection_manifest import is_projections
 
 
@@ -40,7 +40,7 @@ def read_original(
 
 def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
     """Return the coded columns, the untouched ones that hold text, and the missing tokens, as far as they are told."""
-    manifest = read_manifest(file_bytes(folder / "manifest.json"), [])
+    manifest, _ = read_json(folder / "manifest.json", [])
     if not isinstance(manifest, dict):
         return [], [], []  # the manifest is not what it should be: its own check says so
     if is_projections(manifest):

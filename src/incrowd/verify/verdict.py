@@ -88,7 +88,13 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         checks = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in self.checks]
-        return {"ok": self.ok, "complete": self.complete, "unchecked": self.unchecked, "checks": checks, "levels": dict(self.levels)}
+        return {
+            "ok": self.ok,
+            "complete": self.complete,
+            "unchecked": self.unchecked,
+            "checks": checks,
+            "levels": dict(self.levels),
+        }
 
     def _headline(self) -> str:
         failed, open_ = len(self.violations), len(self.unknown)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import polars as pl
 
 _SOME_ROWS, _MANY_ROWS = 10, 20  # from which two columns are hardly equal, or one to one, by chance
-_MANY_ORDERS = 30.0  # logarithm: columns of two values are one to one by chance once in so many
+_MANY_ORDERS = 14.0  # logarithm: columns of two values are one to one by chance once in so many
 
 
 def without_copies(able: Sequence[int], shown: Sequence[pl.Series]) -> list[int]:

@@ -182,7 +182,7 @@ class DMPD(Publisher):
         """Return the parameters as a manifest tells them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         sets = None if self.quasi_sets is None else [list(known) for known in self.quasi_sets]
-        inducer = self.inducer if isinstance(self.inducer, str) else type(self.inducer).__name__
+        inducer = self.inducer if isinstance(self.inducer, str) else "custom"
         return given | {"quasi_sets": sets, "inducer": inducer}
 
     def _ways(self, original: pl.DataFrame, schema: Schema) -> list[Features]:
