@@ -22,6 +22,8 @@ MISSING = "(missing)"
 OUTSIDE = -1
 """The code of a value that is not a leaf."""
 
+_WHOLE = 2**53  # up to it, every whole number is a float
+
 _TYPES: dict[str, pl.DataType] = {
     "int": pl.Int64(),
     "float": pl.Float64(),
@@ -131,13 +133,15 @@ def leaves_to_data(leaves: pl.Series) -> list[Any]:
 def text(leaves: pl.Series) -> list[str]:
     """Write every leaf as people write it: whole numbers without a point, dates in ISO form."""
     if leaves.dtype == pl.Float64:
-        names = [MISSING if v is None else f"{v:.15g}" for v in leaves.to_list()]
-        if len(set(names)) == len(names):
-            return names
-        return [MISSING if v is None else repr(v) for v in leaves.to_list()]  # 0.1 + 0.2 is not 0.3
+        return [MISSING if v is None else _float_text(v) for v in leaves.to_list()]
     if leaves.dtype == pl.Boolean:
         return [MISSING if v is None else str(v).lower() for v in leaves.to_list()]
     return leaves.cast(pl.String()).fill_null(MISSING).to_list()
+
+
+def _float_text(value: float) -> str:
+    """Write a number so that it reads back as the same: 0.1 + 0.2 is not 0.3."""
+    return str(int(value)) if value.is_integer() and abs(value) < _WHOLE else repr(value)
 
 
 class Hierarchy(ABC):

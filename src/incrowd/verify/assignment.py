@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from incrowd.verify.compare import as_text
+from incrowd.verify.compare import as_text, read_like
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine
 from incrowd.verify.manifest import Claims
@@ -37,8 +37,10 @@ def check_assignment(
     other: pl.DataFrame,
 ) -> None:
     """Look for a full assignment by maximum flow between distinct released rows and distinct originals."""
-    n_rows, n_originals = payload.frame.height, len(codes[0]) if codes else other.height
-    untouched = _numbered_together(payload.frame.select(claims.other), other, n_rows, n_originals)
+    n_rows, n_originals = payload.frame.height, len(codes[0])
+    untouched = np.zeros(n_rows + n_originals, np.int64)
+    if claims.other and not claims.in_shares:  # shares go with other columns of anybody in the block
+        untouched = number_together(payload.frame.select(claims.other), other)
     support, support_of = _supports(payload, n_rows)
     released = _side([payload.cells.group, support_of, untouched[:n_rows]], n_rows)
     own = sensitive if sensitive is not None else np.zeros(n_originals, np.int64)
@@ -77,13 +79,23 @@ def check_assignment(
     findings.judge("assignment", problems if placed < n_rows else [], f"all {n_rows} rows fit originals of their own")
 
 
-def _numbered_together(a: pl.DataFrame, b: pl.DataFrame, n_a: int, n_b: int) -> Array:
+def number_together(a: pl.DataFrame, b: pl.DataFrame) -> Array:
     """Return numbers for the rows of two frames with the same columns, equal ones for equal rows."""
     both = [
-        pl.concat([as_text(a[name]).alias(""), as_text(b[name]).alias("")]).rank("dense").fill_null(0).to_numpy()
-        for name in a.columns
+        pl.concat(alike(a[name], b[name])).rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in a.columns
     ]
-    return combine(both, [int(column.max(initial=0)) + 1 for column in both], n_a + n_b)
+    return combine(both, [int(column.max(initial=0)) + 1 for column in both], a.height + b.height)
+
+
+def alike(a: pl.Series, b: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Bring two columns to the same type: that of the first, or text."""
+    if b.dtype == pl.String != a.dtype:
+        b = read_like(b, a.dtype) if read_like(b, a.dtype) is not None else b
+    if a.dtype != b.dtype:
+        a, b = as_text(a), as_text(b)
+    if a.dtype.is_float():
+        a, b = a + 0.0, b + 0.0
+    return a.alias(""), b.alias("")
 
 
 def _supports(payload: Payload, n_rows: int) -> tuple[Array | None, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "an object": lambda v: isinstance(v, dict) and all(isinstance(key, str) for key in v),
     "an object or null": lambda v: v is None or isinstance(v, dict),
     "true or false": lambda v: isinstance(v, bool),
+    "a count or null": lambda v: v is None or (is_whole(v) and 0 <= v < 2**40),
     "a whole number": is_whole,
     "a count": lambda v: is_whole(v) and v >= 0,
     "a whole number from 1": lambda v: is_whole(v) and v >= 1,
@@ -49,6 +50,7 @@ class Reading:
     marginals: list[str] = field(default_factory=list)
     private: list[str] = field(default_factory=list)
     promises: list[str] = field(default_factory=list)
+    unchecked: str | None = None
 
     def field(self, data: dict[str, Any], key: str, kind: str, where: str = "") -> Any:  # noqa: ANN401 - plain data
         """Return a value of the kind asked for, ``None`` after noting why there is none."""
@@ -60,8 +62,11 @@ class Reading:
             return data[key]
         return None
 
-    def closed(self, data: dict[str, Any], known: Collection[str], where: str = "the manifest") -> None:
-        """Note every key that the format does not know: anything could be told there."""
+    def closed(self, data: dict[str, Any], known: Sequence[str], where: str = "the manifest") -> None:
+        """Note every key that the format does not know, and keys out of order: anything could be told there."""
         for key in data:
             if key not in known:
                 self.private.append(f"the key {str(key)[:_SHOWN]!r} of {where} is not part of the format")
+        found = [key for key in data if key in known]
+        if found != [key for key in known if key in data]:
+            self.private.append(f"the keys of {where} are not in the order of the format")

@@ -13,7 +13,7 @@ from incrowd.verify.groups import combine
 from incrowd.verify.levels import Distributions, distinct
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload
-from incrowd.verify.promises import broken, note_levels, promise_name
+from incrowd.verify.promises import about_values, broken, marginal_of, note_levels, promise_name
 from incrowd.verify.verdict import Findings
 
 PAIR_BUDGET = 2 * 10**9
@@ -32,13 +32,13 @@ def check_linking(
     cells = payload.cells
     exact = claims.sensitive is not None and payload.exact is not None
     linked_values = exact and not claims.homogeneous and not values_judged
-    n_distinct = _n_distinct(claims, codes, cells.n_groups)
-    n_values = len(claims.sensitive.marginal) if claims.sensitive is not None and linked_values else 1
+    n_distinct = _n_distinct(payload, codes, cells.n_groups)
+    n_values = payload.n_values if linked_values else 1
     if n_distinct is None or n_distinct * n_values > max(_TABLE_BUDGET, n_distinct):
-        _note_lower_bound(findings, claims, payload)
+        _note_lower_bound(findings, payload)
         return
-    distinct_codes, multiplicity = _distinct(claims, codes)
-    asked = points(distinct_codes, [q.domain.n_leaves for q in claims.quasi], len(multiplicity))
+    distinct_codes, multiplicity = _distinct(payload, codes)
+    asked = points(distinct_codes, payload.n_codes, len(multiplicity))
     owner, value, weight = np.arange(cells.n_groups), np.zeros(cells.n_groups, np.int64), cells.size
     if linked_values and payload.exact is not None:
         found = Distributions.of_rows(cells.group, payload.exact, cells.n_groups, n_values)
@@ -51,20 +51,20 @@ def check_linking(
     findings.levels["releases_per_original_mean"] = mean
     findings.judge("releases per original", [], f"counted exactly for {len(total)} distinct originals")
     if linked_values:
-        _judge_linked(findings, claims, linked)
+        _judge_linked(findings, claims, linked, marginal_of(claims, payload))
 
 
-def _n_distinct(claims: Claims, codes: Sequence[Array], n_boxes: int) -> int | None:
+def _n_distinct(payload: Payload, codes: Sequence[Array], n_boxes: int) -> int | None:
     """Return the number of distinct originals, or ``None`` when they are too many to be linked one by one."""
     limit = PAIR_BUDGET // max(1, n_boxes)
     if not codes or not len(codes[0]):
         return None
     key, size = np.zeros(len(codes[0]), np.int64), 1
-    for code, q in zip(codes, claims.quasi, strict=True):
-        size *= q.domain.n_leaves
+    for code, n_codes in zip(codes, payload.n_codes, strict=True):
+        size *= n_codes
         if size >= 2**62:
-            return _capped(int(_numbered(claims, codes).max()) + 1, limit)
-        key = key * q.domain.n_leaves + code
+            return _capped(int(_numbered(payload, codes).max()) + 1, limit)
+        key = key * n_codes + code
     return _capped(pl.Series(key).n_unique(), limit)
 
 
@@ -72,19 +72,19 @@ def _capped(number: int, limit: int) -> int | None:
     return number if number <= limit else None
 
 
-def _numbered(claims: Claims, codes: Sequence[Array]) -> Array:
-    return combine(list(codes), [q.domain.n_leaves for q in claims.quasi], len(codes[0]))
+def _numbered(payload: Payload, codes: Sequence[Array]) -> Array:
+    return combine(list(codes), payload.n_codes, len(codes[0]))
 
 
-def _distinct(claims: Claims, codes: Sequence[Array]) -> tuple[list[Array], Array]:
-    which = _numbered(claims, codes)
+def _distinct(payload: Payload, codes: Sequence[Array]) -> tuple[list[Array], Array]:
+    which = _numbered(payload, codes)
     multiplicity = np.bincount(which)
     first = np.empty(len(multiplicity), np.int64)
     first[which] = np.arange(len(which))
     return [code[first] for code in codes], multiplicity
 
 
-def _note_lower_bound(findings: Findings, claims: Claims, payload: Payload) -> None:
+def _note_lower_bound(findings: Findings, payload: Payload) -> None:
     """Fall back on what needs no counting: an original is consistent with the rows of its own box."""
     covers = any(check.name == "covers" and check.ok for check in findings.checks)
     size = payload.cells.size
@@ -93,10 +93,9 @@ def _note_lower_bound(findings: Findings, claims: Claims, payload: Payload) -> N
     mean = float((size.astype(np.float64) ** 2).sum() / max(1, size.sum())) if covers else None
     findings.levels["releases_per_original_mean"] = mean
     findings.skip("releases per original", f"a lower bound: more than {PAIR_BUDGET:.0e} pairs of boxes and originals")
-    del claims
 
 
-def _judge_linked(findings: Findings, claims: Claims, linked: Array) -> None:
+def _judge_linked(findings: Findings, claims: Claims, linked: Array, marginal: Array | None) -> None:
     """Judge exact values of a non-homogeneous release.
 
     An original that can be linked to fewer than l values is believed to have one of them with more than 1/l, however
@@ -104,16 +103,16 @@ def _judge_linked(findings: Findings, claims: Claims, linked: Array) -> None:
     weights, that is the number of matchings, decide, and nobody can count those.
     """
     found = Distributions.of_matrix(linked)
-    note_levels(findings, found, claims)
+    note_levels(findings, found, claims, marginal)
     n_linked = found.measure(distinct)
-    pending = [p for p in claims.promises if p.kind in ("l", "alpha", "t")]
+    pending = about_values(claims)
     names = {promise_name(p) for p in pending}
     findings.checks = [check for check in findings.checks if check.name not in names]
     for promise in pending:
         name = promise_name(promise)
         need = {"l": promise.given.get("l", 1), "alpha": 1 / promise.given.get("alpha", 1)}.get(promise.kind, 1)
         few = n_linked < need - 1e-9
-        wrong = broken(promise, found, claims)
+        wrong = broken(promise, found, marginal)
         if few.any():
             findings.judge(name, [f"{few.sum()} distinct originals can be linked to too few sensitive values"], "")
         elif wrong.any() and not (promise.kind == "l" and promise.given["l_kind"] == "distinct"):

@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from incrowd.hierarchy.hierarchy import text
-from incrowd.verify.domain import (
-    TYPES,
-    Array,
-    Domain,
-    Values,
-    is_number,
-    is_text,
-    is_whole,
-    level_problems,
-    read_values,
-    value_problems,
-)
+from incrowd.verify.domain import TYPES, Array, Values, is_number, is_text, read_values, value_problems
 from incrowd.verify.fields import Reading
+from incrowd.verify.labels import write_value
+from incrowd.verify.methods import method_problems
+from incrowd.verify.published import Leaves, Quasi, read_quasi
 
-FORMAT = 1
+FORMAT = 2
 
-_KEYS = {
+_KEYS = (
     "format",
     "incrowd",
+    "polars",
     "method",
     "recoding",
     "guarantees",
     "rows",
     "missing",
+    "domains",
     "quasi",
     "sensitive",
     "target",
     "other",
     "dropped",
-}
+)
 _ROW_KEYS = ("input", "missing", "suppressed", "released")
-_HIERARCHY_KEYS = {
-    "intervals": ("kind", "type", "values"),
-    "taxonomy": ("kind", "type", "leaves", "levels"),
-}
-_PRIVATE_PARAMETER = re.compile(r"seed|random_state|row_?map|^rows?$", re.IGNORECASE)
-_PARAMETER_NAME = re.compile(r"\w{1,40}", re.ASCII)
-_LONGEST_TEXT, _LONGEST_LIST = 100, 32
 _L_KINDS = ("frequency", "distinct", "entropy", "recursive")
+_LONGEST_TOKEN, _MOST_TOKENS = 40, 32
 
 
 _PROMISES: dict[str, dict[str, str]] = {
@@ -68,27 +55,21 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Quasi:
-    """One quasi-identifier as the manifest describes it."""
-
-    name: str
-    domain: Domain
-    marginal: Array
-
-
-@dataclass(frozen=True)
 class Sensitive:
-    """The sensitive column as the manifest describes it."""
+    """The sensitive column as the manifest describes it; `values` and their `counts` only where shares are told."""
 
     name: str
-    values: Values
+    type: str
     form: str
-    marginal: Array
+    values: pl.Series | None
+    counts: Array | None
 
     @property
     def columns(self) -> list[str]:
         """Names of its columns in the payload."""
-        return [self.name] if self.form == "exact" else [f"{self.name}={v}" for v in text(self.values.series)]
+        if self.values is None:
+            return [self.name]
+        return [f"{self.name}={write_value(value)}" for value in self.values.to_list()]
 
 
 @dataclass(frozen=True)
@@ -100,6 +81,7 @@ class Claims:
     rows: dict[str, int]
     policy: str
     tokens: tuple[str, ...]
+    domains: str
     quasi: tuple[Quasi, ...]
     sensitive: Sensitive | None
     other: tuple[str, ...]
@@ -111,6 +93,17 @@ class Claims:
         return max((p.given["k"] for p in self.promises if p.kind == "k"), default=None)
 
     @property
+    def least(self) -> int:
+        """How many rows must share what the manifest tells: the largest k or K."""
+        found = (p.given["k" if p.kind == "k" else "K"] for p in self.promises if p.kind in ("k", "lkc"))
+        return max(found, default=1)
+
+    @property
+    def joined(self) -> bool:
+        """Whether rare values are joined and counts rounded."""
+        return self.domains == "joined"
+
+    @property
     def in_shares(self) -> bool:
         """Whether distributions are means of the shares in blocks, and not counts of members."""
         return self.sensitive is not None and self.sensitive.form == "shares"
@@ -119,6 +112,13 @@ class Claims:
     def homogeneous(self) -> bool:
         """Whether rows with equal cells form a group."""
         return self.recoding == "homogeneous"
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Names of the private files without which not everything can be checked."""
+        by_form = {"shares": ("blocks", "members"), "exact": () if self.homogeneous else ("rings",)}
+        form = self.sensitive.form if self.sensitive is not None else "exact"
+        return ("rows", "domains", *by_form.get(form, ()))
 
 
 def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
@@ -130,71 +130,61 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     version = reading.field(manifest, "format", "a whole number")
     if version is not None and version != FORMAT:
         reading.manifest.append(f"format is {version}, and this verifier knows format {FORMAT}")
+    if version != FORMAT:
         return None, reading
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
-    parameters = read_method(reading, manifest)
-    recoding = reading.field(manifest, "recoding", "text")
-    if recoding not in (None, "homogeneous", "non-homogeneous"):
-        reading.manifest.append("recoding is neither homogeneous nor non-homogeneous")
+    reading.field(manifest, "polars", "a version number")
+    read_method(reading, manifest)
+    recoding = _one_of(reading, manifest, "recoding", ("homogeneous", "non-homogeneous"))
     rows = read_rows(reading, manifest)
     policy, tokens = read_missing(reading, manifest)
-    quasi = tuple(_read_quasi(reading, manifest))
+    domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
+    quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
     sensitive = _read_sensitive(reading, manifest)
-    if sensitive is not None and (parameters.get("mode") == "hardened") != (sensitive.form == "shares"):
-        reading.manifest.append("mode hardened tells sensitive values as shares, and nothing else does")
     promises = tuple(read_promises(reading, manifest, has_sensitive=sensitive is not None))
     other = tuple(reading.field(manifest, "other", "a list of texts") or ())
     dropped = tuple(reading.field(manifest, "dropped", "a list of texts") or ())
-    claims = Claims(str(recoding), promises, rows, policy, tokens, quasi, sensitive, other, dropped)
+    claims = Claims(recoding, promises, rows, policy, tokens, domains, quasi, sensitive, other, dropped)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
+    problems, reading.unchecked = method_problems(manifest.get("method"), manifest.get("guarantees"), "rows")
+    reading.private += problems
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:
-        reading.promises = _impossible(claims, parameters)
+        reading.promises = _impossible(claims)
     return (claims if readable else None), reading
 
 
+def _one_of(reading: Reading, manifest: dict[str, Any], key: str, known: tuple[str, ...]) -> str:
+    found = reading.field(manifest, key, "text")
+    if found is not None and found not in known:
+        reading.manifest.append(f"{key} is neither {' nor '.join(known)}")
+    return str(found)
+
+
+def _impossible(claims: Claims) -> list[str]:
+    """Say which promises cannot hold, whatever the rows are."""
+    problems = [] if claims.promises else ["the manifest promises nothing"]
+    released, k = claims.rows["released"], claims.k
+    if k is not None and k > released:
+        problems.append(f"k = {k} is promised for {released} released rows")
+    if claims.homogeneous:
+        if claims.in_shares:
+            problems.append("shares of blocks are told in a homogeneous release: its rows form groups")
+        return problems
+    if any(p.kind == "lkc" for p in claims.promises):
+        problems.append("lkc is not defined for a non-homogeneous release: its rows do not form groups")
+    if claims.sensitive is not None and claims.sensitive.form == "counts" and claims.other:
+        problems.append("other columns stand beside counts of members: a person may fit a single row")
+    return problems
+
+
 def read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of the method: few words and numbers, and nothing that would repeat its random choices."""
+    """Return the parameters of the method; what may stand there, `method_problems` knows."""
     method = reading.field(manifest, "method", "an object") or {}
     reading.closed(method, ("name", "parameters"), "method")
     reading.field(method, "name", "a short name", "method.")
-    parameters: dict[str, Any] = reading.field(method, "parameters", "an object", "method.") or {}
-    for number, (key, value) in enumerate(parameters.items(), start=1):
-        if _PARAMETER_NAME.fullmatch(key) is None:
-            reading.private.append(f"parameter {number} of the method has something else than a short name")
-        elif _PRIVATE_PARAMETER.search(key):
-            reading.private.append(f"the method tells its {key!r}")
-        elif not _is_plain(value):
-            reading.private.append(
-                f"parameter {key!r} of the method is neither a short scalar nor a short list of them"
-            )
-    return parameters
-
-
-def _is_plain(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return len(value) <= _LONGEST_LIST and all(_is_scalar(v) for v in value)
-    return _is_scalar(value)
-
-
-def _is_scalar(value: object) -> bool:
-    if isinstance(value, str):
-        return is_text(value) and len(value) <= _LONGEST_TEXT
-    return value is None or isinstance(value, bool | float | np.generic) or is_whole(value)
-
-
-def _impossible(claims: Claims, parameters: dict[str, Any]) -> list[str]:
-    """Say which promises cannot hold, whatever the rows are."""
-    problems = [] if claims.promises else ["the manifest promises nothing"]
-    released, k, asked = claims.rows["released"], claims.k, parameters.get("k")
-    if k is not None and k > released:
-        problems.append(f"k = {k} is promised for {released} released rows")
-    if k is not None and is_whole(asked) and k < parameters["k"]:
-        problems.append(f"k = {k} is promised, and the method was asked for k = {asked}")
-    if not claims.homogeneous and any(p.kind == "lkc" for p in claims.promises):
-        problems.append("lkc is not defined for a non-homogeneous release: its rows do not form groups")
-    return problems
+    return reading.field(method, "parameters", "an object", "method.") or {}
 
 
 def read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
@@ -211,52 +201,24 @@ def read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple
     policy = reading.field(missing, "policy", "text", "missing.")
     if policy not in (None, "drop", "value"):
         reading.manifest.append("missing.policy is neither drop nor value")
-    return str(policy), tuple(reading.field(missing, "tokens", "a list of texts", "missing.") or ())
+    tokens = reading.field(missing, "tokens", "a list of texts", "missing.") or []
+    if len(set(tokens)) < len(tokens) or len(tokens) > _MOST_TOKENS or any(len(t) > _LONGEST_TOKEN for t in tokens):
+        reading.private.append("missing.tokens are not a few short texts, each told once")
+    return str(policy), tuple(tokens)
 
 
-def _read_quasi(reading: Reading, manifest: dict[str, Any]) -> list[Quasi]:
+def _read_all_quasi(reading: Reading, manifest: dict[str, Any], *, exact: bool) -> list[Quasi]:
     found = []
     entries = reading.field(manifest, "quasi", "a list")
     if entries == []:
         reading.manifest.append("quasi names no column")
     for number, entry in enumerate(entries or ()):
-        where = f"quasi[{number}]."
         if not isinstance(entry, dict):
             reading.manifest.append(f"quasi[{number}] is not an object")
             continue
-        reading.closed(entry, ("name", "hierarchy", "marginal"), f"quasi[{number}]")
-        name = reading.field(entry, "name", "text", where)
-        marginal = reading.field(entry, "marginal", "a list of counts", where)
-        hierarchy = reading.field(entry, "hierarchy", "an object", where)
-        if hierarchy is None:
-            continue
-        domain = _read_domain(reading, hierarchy, f"{where}hierarchy.", str(name))
-        if domain is not None and name is not None and marginal is not None:
-            _check_length(reading, name, marginal, domain.n_leaves)
-            found.append(Quasi(name, domain, np.array(marginal, np.int64)))
+        q = read_quasi(reading, entry, f"quasi[{number}].", exact=exact)
+        found += [] if q is None else [q]
     return found
-
-
-def _read_domain(reading: Reading, data: dict[str, Any], where: str, column: str) -> Domain | None:
-    kind = reading.field(data, "kind", "text", where)
-    if kind not in (None, "intervals", "taxonomy"):
-        reading.manifest.append(f"{where}kind is neither intervals nor taxonomy")
-    if kind not in ("intervals", "taxonomy"):
-        return None
-    reading.closed(data, _HIERARCHY_KEYS[kind], where.rstrip("."))
-    listed = "values" if kind == "intervals" else "leaves"
-    values = read_listed(reading, data, listed, where)
-    levels: list[list[str]] = []
-    if kind == "taxonomy":
-        levels = reading.field(data, "levels", "a list of lists of texts", where) or []
-    if values is None:
-        return None
-    series = values.series
-    problems = value_problems(series, null_first=True) + level_problems(levels, len(series))
-    if kind == "intervals" and not values.in_order:
-        problems.append("lists values that are not in increasing order")
-    reading.hierarchies += [f"column {column!r} {problem}" for problem in problems]
-    return Domain(kind, values, tuple(map(tuple, levels)))
 
 
 def read_listed(reading: Reading, data: dict[str, Any], key: str, where: str) -> Values | None:
@@ -279,25 +241,27 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if data is None:
         return None
     where = "sensitive."
-    reading.closed(data, ("name", "type", "values", "form", "marginal"), "sensitive")
     name = reading.field(data, "name", "text", where)
+    kind = reading.field(data, "type", "text", where)
+    if kind is not None and kind not in TYPES:
+        reading.manifest.append(f"{where}type is not one of {', '.join(TYPES)}")
     form = reading.field(data, "form", "text", where)
     if form not in (None, "exact", "counts", "shares"):
         reading.manifest.append("sensitive.form is none of exact, counts, shares")
-    marginal = reading.field(data, "marginal", "a list of counts", where)
+    told = form in ("counts", "shares")
+    reading.closed(data, ("name", "type", "form", *(("values", "counts") if told else ())), "sensitive")
+    if None in (name, kind, form) or not told:
+        return None if None in (name, kind, form) else Sensitive(str(name), str(kind), str(form), None, None)
+    counts = reading.field(data, "counts", "a list of counts", where)
     values = read_listed(reading, data, "values", where)
-    if values is None or None in (name, form, marginal):
+    if values is None or counts is None:
         return None
-    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values.series, null_first=False)]
-    if not values.in_order:
+    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values.series, null_first=True)]
+    if not values.series.is_sorted(nulls_last=False):
         reading.manifest.append("sensitive lists values that are not in increasing order")
-    _check_length(reading, name, marginal, len(values.series))
-    return Sensitive(name, values, form, np.array(marginal, np.int64))
-
-
-def _check_length(reading: Reading, name: str, marginal: list[int], n_values: int) -> None:
-    if len(marginal) != n_values:
-        reading.marginals.append(f"column {name!r} has {len(marginal)} counts for {n_values} values")
+    if len(counts) != len(values.series):
+        reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(values.series)} values")
+    return Sensitive(str(name), str(kind), str(form), values.series, np.array(counts, np.int64))
 
 
 def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool) -> list[Promise]:
@@ -314,7 +278,7 @@ def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: 
             continue
         for key, wanted in _PROMISES[kind].items():
             reading.field(entry, key, wanted, where)
-        known = {"kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else [])}
+        known = ("kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else []))
         reading.closed(entry, known, f"guarantees[{number}]")
         if kind == "l":
             _check_l(reading, entry, where)

@@ -2,58 +2,48 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from incrowd.verify.assignment import check_assignment
-from incrowd.verify.blocks import check_blocks
+from incrowd.verify.blocks import check_blocks, deal_out
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import relabel
 from incrowd.verify.linking import check_linking
 from incrowd.verify.manifest import Claims
+from incrowd.verify.originals import Column, Originals, read_originals
 from incrowd.verify.payload import Payload, wrong_rows
+from incrowd.verify.private import Kept
+from incrowd.verify.private_domains import check_domains
+from incrowd.verify.promises import distributions_of, judge_values
+from incrowd.verify.published import Leaves, Quasi, Scale, numbers_of
+from incrowd.verify.rare import check_counts_and_rare, leaf_table, sensitive_counts, sensitive_ranks
 from incrowd.verify.rings import check_rings
 from incrowd.verify.sideways import check_identifiers, check_other
 from incrowd.verify.verdict import Findings, first_row
 
 
 @dataclass(frozen=True)
-class Originals:
-    """The original rows in ranks of the manifest's values.
+class Behind:
+    """The originals behind the released rows, in codes of the payload.
 
     Attributes
     ----------
+    rows
+        Their numbers: in the order of the released rows if `mapped`, otherwise all that may have been released.
     codes
-        Per quasi-identifier the rank of each original value, negative where it has none.
+        Their codes, per quasi-identifier.
     sensitive
-        The same for the sensitive column, or ``None``.
-    dropped
-        Which originals have a missing value that drops them.
+        The place of their sensitive value among the payload's, -1 where it has none; ``None`` if nothing is sensitive.
     """
 
+    rows: Array
     codes: list[Array]
     sensitive: Array | None
-    dropped: Array
-
-    def take(self, at: Array) -> Originals:
-        """Return some of the originals in the order asked for."""
-        sensitive = self.sensitive[at] if self.sensitive is not None else None
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            codes = list(pool.map(lambda column: np.take(column, at), self.codes))
-        return Originals(codes, sensitive, self.dropped[at])
-
-    def listed(self) -> Array:
-        """Tell which originals have only values that the manifest lists."""
-        fine = np.ones(len(self.dropped), np.bool_)
-        for column in [*self.codes, *([self.sensitive] if self.sensitive is not None else [])]:
-            if column.min(initial=0) < 0:
-                fine &= column >= 0
-        return fine
+    mapped: bool
 
 
 def check_original(
@@ -61,83 +51,121 @@ def check_original(
     claims: Claims,
     payload: Payload,
     original: pl.DataFrame,
-    rows: Array | None,
+    kept: Kept | None,
     *,
-    rings: pl.DataFrame | None = None,
-    blocks: Array | None = None,
     promises_only: bool = False,
 ) -> None:
-    """Check all that the originals can show, with the row map when there is one."""
-    originals = _code(findings, claims, original)
-    if originals is None:
+    """Check all that the originals can show, with what the owner keeps when it is there."""
+    if not _check_columns(findings, claims, original):
         return
-    _check_missing(findings, claims, originals)
-    if rows is None:
-        findings.skip("row map", "no row map was given")
-        behind = originals.take(np.flatnonzero(~originals.dropped))
-        others = original.filter(~originals.dropped).select(claims.other)
-        check_assignment(findings, claims, payload, behind.codes, behind.sensitive, others)
-    else:
-        if not _check_row_map(findings, claims, payload, originals, rows):
-            return
-        behind = originals.take(rows)
+    originals = read_originals(claims, original)
+    if not _check_values(findings, claims, originals):
+        return
+    behind = _find_behind(findings, claims, payload, originals, kept)
+    if behind is None:
+        return
+    if behind.mapped:
         _check_covers(findings, claims, payload, behind)
         _check_own_value(findings, claims, payload, behind)
-        check_other(findings, claims, payload, original, rows)
-    check_identifiers(findings, claims, payload.frame, original, rows)
-    _check_marginals(findings, claims, behind, certain=rows is not None or claims.rows["suppressed"] == 0)
-    listed = behind.listed()
-    whole = bool(listed.all())
-    if not whole:
-        behind = behind.take(np.flatnonzero(listed))
+        _check_others(findings, claims, payload, original, behind, kept)
+    else:
+        others = original.select(claims.other)[behind.rows] if claims.other else pl.DataFrame()
+        check_assignment(findings, claims, payload, behind.codes, behind.sensitive, others)
+    check_identifiers(findings, claims, payload.frame, original, behind.rows if behind.mapped else None)
+    _check_marginal(findings, claims, payload, originals, behind)
     if claims.in_shares:
-        known = blocks if whole and rows is not None else None
-        check_blocks(findings, claims, payload, behind.codes, behind.sensitive, known)
+        _check_blocks(findings, claims, payload, behind, kept)
     on_rings = False
-    if rings is not None and rows is not None and whole and not claims.homogeneous:
-        on_rings = check_rings(findings, claims, payload, behind.codes, rings, promises_only=promises_only)
+    if not claims.homogeneous and payload.exact is not None:
+        if behind.mapped and kept is not None and kept.rings is not None:
+            on_rings = check_rings(
+                findings, claims, payload, behind.codes, kept.rings, promises_only=promises_only
+            )
+        else:
+            findings.skip("rings", "needs the owner's private folder, which knows where rows were dealt out")
     if promises_only and on_rings:
         return
-    _check_members(findings, claims, payload, behind, mapped=whole and rows is not None, on_rings=on_rings)
+    if not (promises_only and claims.in_shares):
+        _check_members(findings, claims, payload, behind, on_rings=on_rings)
     if not (promises_only and claims.homogeneous):
         check_linking(findings, claims, payload, behind.codes, values_judged=on_rings)
 
 
-def _code(findings: Findings, claims: Claims, original: pl.DataFrame) -> Originals | None:
+def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -> bool:
     wanted = [q.name for q in claims.quasi] + list(claims.other)
     wanted += [claims.sensitive.name] if claims.sensitive else []
     lost = [name for name in wanted if name not in original.columns]
     problems = [f"it lacks the columns {', '.join(map(repr, lost))}"] if lost else []
     if original.height != claims.rows["input"]:
         problems.append(f"it has {original.height} rows, and the manifest says {claims.rows['input']}")
-    if not findings.judge("original", problems, f"{original.height} rows with all {len(wanted)} columns"):
-        return None
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        codes = list(pool.map(lambda q: q.domain.values.code(original[q.name], claims.tokens), claims.quasi))
-    named = [(q.name, code, q.domain.values.null_rank) for q, code in zip(claims.quasi, codes, strict=True)]
-    sensitive = None
-    if claims.sensitive is not None:
-        sensitive = claims.sensitive.values.code(original[claims.sensitive.name], claims.tokens)
-        named.append((claims.sensitive.name, sensitive, claims.sensitive.values.null_rank))
-    dropped = np.zeros(original.height, np.bool_)
-    if claims.policy == "drop":
-        for _, code, null_rank in named:
-            dropped |= code == null_rank
-    return Originals(codes, sensitive, dropped)
+    fine = findings.judge("original", problems, f"{original.height} rows with all {len(wanted)} columns")
+    unannounced = [name for name in original.columns if name not in set(wanted)]
+    differs = list(claims.dropped) != unannounced
+    findings.judge(
+        "dropped columns",
+        ["the manifest lists other columns than those that the original has and the release has not"] if differs else [],
+        f"{len(unannounced)} columns, all in the original",
+    )
+    return fine
 
 
-def _check_missing(findings: Findings, claims: Claims, originals: Originals) -> None:
+def _check_values(findings: Findings, claims: Claims, originals: Originals) -> bool:
+    """Judge types and the number of rows that are dropped for a missing value."""
+    named = list(zip([q.name for q in claims.quasi], originals.quasi, strict=True))
+    named += [(claims.sensitive.name, originals.sensitive)] if claims.sensitive and originals.sensitive else []
+    odd = [f"column {name!r} has {c.n_odd} values that are not of its type" for name, c in named if c.n_odd]
+    fine = findings.judge("original values", odd, "all of the types that the manifest tells")
     n_dropped = int(originals.dropped.sum())
     problems = []
     if n_dropped != claims.rows["missing"]:
         problems.append(f"{n_dropped} originals have a missing value, and the manifest says {claims.rows['missing']}")
     findings.judge("missing rows", problems, f"{n_dropped} originals have a missing value that drops them")
+    return fine
 
 
-def _check_row_map(findings: Findings, claims: Claims, payload: Payload, originals: Originals, rows: Array) -> bool:
-    problems = row_map_problems(rows, payload.frame.height, claims.rows["input"])
-    if not problems:
-        problems += wrong_rows(originals.dropped[rows], "come from originals with a missing value")
+def _find_behind(
+    findings: Findings, claims: Claims, payload: Payload, originals: Originals, kept: Kept | None
+) -> Behind | None:
+    """Return the originals behind the released rows in codes, after judging what is told about their values."""
+    mapped = kept is not None and kept.rows is not None
+    if kept is not None and mapped:
+        if not check_row_map(findings, claims, kept.rows, payload.frame.height):
+            return None
+        rows = np.asarray(kept.rows)
+        problems = wrong_rows(originals.dropped[rows], "come from originals with a missing value")
+        if not findings.judge("rows kept", problems, "no released row comes from an original that is dropped"):
+            return None
+    else:
+        findings.skip("row map", "needs the owner's private folder: whose row is whose was not looked at")
+        rows = np.flatnonzero(~originals.dropped)
+    certain = mapped or claims.rows["suppressed"] == 0
+    leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, rows)
+    if leaves is None:
+        return None
+    if certain:
+        check_counts_and_rare(findings, claims, originals, leaves, rows)
+    else:
+        findings.skip("original counts", "needs the owner's private folder: suppressed originals are not known")
+    codes = [
+        _codes(q, column, scale, table)[rows]
+        for q, column, scale, table in zip(claims.quasi, originals.quasi, payload.scales, leaves, strict=True)
+    ]
+    nowhere = np.zeros(len(rows), np.bool_)
+    for code in codes:
+        nowhere |= code < 0
+    if not findings.judge(
+        "published leaves", wrong_rows(nowhere, "have an original whose value is in no leaf"), "every value has one"
+    ):
+        return None
+    sensitive = None if originals.sensitive is None else _sensitive(claims, payload, originals)[rows]
+    return Behind(rows, codes, sensitive, mapped)
+
+
+def check_row_map(findings: Findings, claims: Claims, rows: Array | None, n_released: int) -> bool:
+    """Judge whether every released row has an original of its own."""
+    if rows is None:
+        return False
+    problems = row_map_problems(rows, n_released, claims.rows["input"])
     return findings.judge("row map", problems, f"{len(rows)} released rows, each from its own original")
 
 
@@ -153,16 +181,58 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
     return [f"it points {twice} times to an original that another row has"] if twice else []
 
 
-def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Originals) -> None:
+def _published_leaves(
+    findings: Findings, claims: Claims, payload: Payload, originals: Originals, kept: Kept | None, rows: Array
+) -> list[Array] | None:
+    """Return, per column, the published leaf of each distinct value and of the missing one."""
+    owned: list[Array | None] = [None] * len(claims.quasi)
+    if kept is not None and kept.domains is not None:
+        owned = check_domains(findings, claims, payload, originals, kept.domains, rows)
+    else:
+        findings.skip("domains", "needs the owner's private folder: joined values were not looked up")
+    found = []
+    for q, column, table in zip(claims.quasi, originals.quasi, owned, strict=True):
+        own = table if table is not None else leaf_table(q, _plain(q, column))
+        if own is None:
+            findings.skip("covers", f"needs the owner's private folder, which knows where values of {q.name!r} are")
+            return None
+        found.append(own)
+    return found
+
+
+def _plain(q: Quasi, column: Column) -> list[object]:
+    """Return the distinct values as the manifest writes them."""
+    if q.type == "date":
+        return column.values.cast(pl.String()).to_list()
+    listed = column.values.to_list()
+    return [str(value).lower() for value in listed] if q.type == "bool" and isinstance(q, Leaves) and q.rest else listed
+
+
+def _codes(q: Quasi, column: Column, scale: Scale, leaves: Array) -> Array:
+    table = leaves if isinstance(q, Leaves) else np.append(scale.code(numbers_of(column.values)), np.int32(0))
+    return table[column.index]
+
+
+def _sensitive(claims: Claims, payload: Payload, originals: Originals) -> Array:
+    column = originals.sensitive
+    assert column is not None and payload.values is not None
+    if payload.counts is not None:
+        return sensitive_ranks(claims, originals)[column.index]
+    place = {value: at for at, value in enumerate(payload.values.to_list())}
+    table = np.array([place.get(value, -1) for value in [*column.values.to_list(), None]], np.int32)
+    return table[column.index]
+
+
+def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
     problems = []
-    for q, own in zip(claims.quasi, behind.codes, strict=True):
-        lo = payload.frame[f"{q.name}.lo"].to_numpy()
-        hi = payload.frame[f"{q.name}.hi"].to_numpy()
-        problems += wrong_rows((own < lo) | (own > hi), f"have a cell of {q.name!r} without their original")
+    for m, (q, own) in enumerate(zip(claims.quasi, behind.codes, strict=True)):
+        cell = payload.cells.cell[m]
+        wrong = (own < payload.cells.lo[m][cell]) | (own > payload.cells.hi[m][cell])
+        problems += wrong_rows(wrong, f"have a cell of {q.name!r} without their original")
     findings.judge("covers", problems, "every cell covers its original")
 
 
-def _check_own_value(findings: Findings, claims: Claims, payload: Payload, behind: Originals) -> None:
+def _check_own_value(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
     """Check Definition 3.1(d) of the NSVDist paper: a row leaves its person's sensitive value possible."""
     own = behind.sensitive
     if claims.sensitive is None or own is None:
@@ -170,49 +240,69 @@ def _check_own_value(findings: Findings, claims: Claims, payload: Payload, behin
     if payload.exact is not None:
         wrong, fine = np.asarray(payload.exact != own), "every sensitive value is its original's"
     else:
-        counts = payload.counts if payload.counts is not None else np.zeros((len(own), 1), np.int32)
-        wrong = (own < 0) | (counts[np.arange(len(own)), np.maximum(own, 0)] <= 0)
+        assert payload.counts is not None
+        wrong = (own < 0) | (payload.counts[np.arange(len(own)), np.maximum(own, 0)] <= 0)
         fine = "every distribution has its original's value"
     findings.judge("own value", wrong_rows(wrong, "lack their original's value"), fine)
 
 
-def _check_marginals(findings: Findings, claims: Claims, behind: Originals, *, certain: bool) -> None:
-    if not certain:
-        findings.skip("original marginals", "needs the row map: suppressed originals are not known without it")
-        return
-    named = [(q.name, q.marginal, code) for q, code in zip(claims.quasi, behind.codes, strict=True)]
-    if claims.sensitive is not None and behind.sensitive is not None:
-        named.append((claims.sensitive.name, claims.sensitive.marginal, behind.sensitive))
-    problems = []
-    for name, marginal, codes in named:
-        own = codes if codes.min(initial=0) >= 0 else codes[codes >= 0]
-        off = np.bincount(own, minlength=len(marginal)) != marginal
-        if off.any():
-            problems.append(f"column {name!r} has {off.sum()} counts that are not those of the originals")
-    findings.judge("original marginals", problems, "every count is that of the originals")
-
-
-def _check_members(
-    findings: Findings, claims: Claims, payload: Payload, behind: Originals, *, mapped: bool, on_rings: bool
+def _check_others(
+    findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, behind: Behind, kept: Kept | None
 ) -> None:
+    """Columns that are kept as they are: those of the row's original, or of anybody in its block."""
+    if not claims.in_shares or not claims.other:
+        check_other(findings, claims, payload, original, behind.rows)
+        return
+    if kept is None or kept.blocks is None:
+        findings.skip("other columns", "needs the owner's private folder, which knows the blocks")
+        return
+    shown, own = payload.frame.select(claims.other), original.select(claims.other)[behind.rows]
+    dealt = deal_out(findings, shown, own, kept.blocks["block"].to_numpy())
+    if dealt is not None:
+        check_other(findings, claims, payload, original, behind.rows[dealt])
+
+
+def _check_marginal(
+    findings: Findings, claims: Claims, payload: Payload, originals: Originals, behind: Behind
+) -> None:
+    """Judge closeness of distributions to the originals', where the manifest tells only rounded counts."""
+    unknown = payload.counts is not None and claims.joined and (behind.mapped or claims.rows["suppressed"] == 0)
+    if unknown:
+        found, where, what = distributions_of(claims, payload)
+        assert found is not None
+        if any(p.kind == "t" for p in claims.promises):
+            judge_values(findings, claims, found, sensitive_counts(claims, originals, behind.rows), where, what)
+
+
+def _check_blocks(findings: Findings, claims: Claims, payload: Payload, behind: Behind, kept: Kept | None) -> None:
+    if kept is None or kept.blocks is None or kept.members is None or not behind.mapped or behind.sensitive is None:
+        findings.skip("blocks", "needs the owner's private folder, which knows blocks and members")
+        findings.skip("shares", "needs the owner's private folder, which knows blocks and members")
+        return
+    if (behind.sensitive < 0).any():
+        return  # noted already: a row lacks its original's value
+    check_blocks(findings, claims, payload, behind.codes, behind.sensitive, kept.blocks, kept.members)
+
+
+def _check_members(findings: Findings, claims: Claims, payload: Payload, behind: Behind, *, on_rings: bool) -> None:
     """Every released row generalizes k originals, and every member that it counts exists among them."""
     cells, counts = payload.cells, payload.counts
-    covers_own = mapped and all(check.ok for check in findings.checks if check.name == "covers")
+    covers_own = behind.mapped and all(check.ok for check in findings.checks if check.name == "covers")
     needs = np.ones(cells.n_groups, np.bool_)
     if covers_own and claims.homogeneous and counts is None:
         # each of these copies covers an original of its own: they are at least k
         needs = cells.size < (claims.k or 1)
-    at, n_originals = np.flatnonzero(needs), len(behind.dropped)
+    at, n_originals = np.flatnonzero(needs), len(behind.rows)
     asked = Boxes(cells.lo, cells.hi, [cells.of_groups(m)[at] for m in range(len(behind.codes))], len(at))
-    items = points(behind.codes, [q.domain.n_leaves for q in claims.quasi], n_originals)
+    items = points(behind.codes, payload.n_codes, n_originals)
     n_values, segment = 1, np.zeros(n_originals, np.int64)
     if counts is not None and behind.sensitive is not None and not claims.in_shares:
-        n_values, segment = counts.shape[1], behind.sensitive
+        n_values, segment = counts.shape[1], np.maximum(behind.sensitive, 0)
     counted = count_meeting(asked, items, np.ones(n_originals, np.int64), segment, n_values)
     found = cells.size.copy()
     found[at] = counted.sum(axis=1)
-    k_judged = claims.homogeneous or on_rings
-    _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=k_judged)
+    judged = claims.homogeneous or on_rings or any(c.name == "k" and c.ok is not None for c in findings.checks)
+    _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=judged)
     if counts is not None and not claims.in_shares:
         wrong = np.asarray((counts > counted[cells.group]).any(axis=1))
         problems = wrong_rows(wrong, "count members that no covered original can be")
@@ -222,7 +312,7 @@ def _check_members(
 def _judge_members(
     findings: Findings, claims: Claims, payload: Payload, found: Array, *, exact: bool, k_judged: bool
 ) -> None:
-    """Judge how many originals fit each row: that is k, unless k was judged by groups or by rings."""
+    """Judge how many originals fit each row: that is k, unless k was judged by groups, rings or members."""
     smallest = int(found.min()) if len(found) else None
     findings.levels["originals_per_release_min"] = smallest
     if not k_judged:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from incrowd.hierarchy import Hierarchy, Intervals, Taxonomy
-from incrowd.verify.domain import Array, Domain
+from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, make_cells
+from incrowd.verify.labels import write_cells
 from incrowd.verify.manifest import Claims, Sensitive
+from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
 from incrowd.verify.verdict import Findings, first_row
 
 
@@ -23,6 +24,10 @@ class Payload:
     ----------
     cells
         The generalized cells.
+    scales
+        How the cells of each quasi-identifier were coded.
+    values
+        The distinct sensitive values in order, or ``None`` when nothing is sensitive.
     exact
         Per row the rank of its sensitive value, or ``None``.
     counts
@@ -31,27 +36,49 @@ class Payload:
 
     frame: pl.DataFrame
     cells: Cells
+    scales: list[Scale]
+    values: pl.Series | None
     exact: Array | None
     counts: Array | None
+
+    @property
+    def n_values(self) -> int:
+        """Number of sensitive values."""
+        return 0 if self.values is None else len(self.values)
+
+    @property
+    def n_codes(self) -> list[int]:
+        """Number of codes of each quasi-identifier."""
+        return [scale.n_codes for scale in self.scales]
 
 
 def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool) -> Payload | None:
     """Return the payload in numbers, or ``None`` when it is too broken to look further."""
     if not _check_columns(findings, claims, frame, labelled=labelled):
         return None
-    cells = _check_cells(findings, claims, frame)
-    if cells is None:
+    found = _check_cells(findings, claims, frame)
+    if found is None:
         return None
-    exact = counts = None
-    if claims.sensitive is not None and claims.sensitive.form == "exact":
-        exact = _check_exact(findings, claims.sensitive, frame)
-        if exact is None:
-            return None
+    cells, scales = found
+    exact = counts = values = None
+    if claims.sensitive is not None and claims.sensitive.values is None:
+        exact, values = rank_values(frame[claims.sensitive.name])
     elif claims.sensitive is not None:
+        values = claims.sensitive.values
         counts = _check_counts(findings, claims, claims.sensitive, frame, cells)
         if counts is None:
             return None
-    return Payload(frame, cells, exact, counts)
+    return Payload(frame, cells, scales, values, exact, counts)
+
+
+def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:
+    """Return the rank of each value among the distinct ones, a missing value first, and those."""
+    values = column.unique().sort()
+    if column.dtype == pl.String:
+        found = column.cast(pl.Enum(values.drop_nulls())).to_physical().cast(pl.Int32()) + values.null_count()
+        return found.fill_null(0).to_numpy(), values
+    ranks = pl.Series(np.arange(len(values), dtype=np.int32))
+    return column.replace_strict(values, ranks, return_dtype=pl.Int32()).to_numpy(), values
 
 
 def wrong_rows(wrong: Array, what: str) -> list[str]:
@@ -94,23 +121,30 @@ def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, l
     has_labels = labelled or any(q.name in frame.columns for q in claims.quasi)
     expected = expected_columns(claims, labels=has_labels, codes=True)
     problems = column_problems(claims, frame.columns, expected, "the release")
-    wanted: dict[str, pl.DataType] = {f"{q.name}{end}": pl.Int32() for q in claims.quasi for end in (".lo", ".hi")}
+    wanted: dict[str, pl.DataType] = {f"{q.name}{end}": q.dtype for q in claims.quasi for end in (".lo", ".hi")}
     wanted |= {q.name: pl.String() for q in claims.quasi if has_labels}
-    if claims.sensitive is not None and claims.sensitive.form == "counts":
-        wanted |= {name: pl.Int32() for name in claims.sensitive.columns}
+    sensitive = claims.sensitive
+    if sensitive is not None:
+        kind = TYPES[sensitive.type] if sensitive.form == "exact" else pl.Int32()
+        wanted |= dict.fromkeys(sensitive.columns, kind)
     wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame[name].dtype != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
     odd = [name for name in claims.other if name in frame.columns and not is_plain(frame[name].dtype)]
     if odd:
         problems.append(f"columns of a type that can carry more than their values: {_shown(claims, odd)}")
-    sensitive = claims.sensitive
-    exact = sensitive is not None and sensitive.form == "exact" and sensitive.name in frame.columns
-    if exact and sensitive is not None and not fits(frame[sensitive.name].dtype, sensitive.values.type):
-        problems.append(f"column {sensitive.name!r} is not of type {sensitive.values.type}")
-        wrong.append(sensitive.name)
+    signed = [name for name in claims.other if name in frame.columns and _has_negative_zero(frame[name])]
+    if signed:
+        problems.append(f"columns with a negative zero: {_shown(claims, signed)}")
     findings.judge("columns", problems, f"{len(frame.columns)} columns, all announced")
     return not wrong and set(expected) <= set(frame.columns)
+
+
+def _has_negative_zero(column: pl.Series) -> bool:
+    if not column.dtype.is_float():
+        return False
+    numbers = column.to_numpy()
+    return bool((np.signbit(numbers) & (numbers == 0)).any())
 
 
 def is_plain(dtype: pl.DataType) -> bool:
@@ -131,42 +165,26 @@ def fits(dtype: pl.DataType, kind: str) -> bool:
     return bool(known[kind]) or dtype == pl.Null
 
 
-def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> Cells | None:
-    los, his, problems = [], [], []
+def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tuple[Cells, list[Scale]] | None:
+    problems: list[str] = []
+    found = []
     for q in claims.quasi:
-        lo_column, hi_column = frame[f"{q.name}.lo"], frame[f"{q.name}.hi"]
-        if lo_column.null_count() or hi_column.null_count():
-            problems.append(f"column {q.name!r} has rows without codes")
-            continue
-        lo, hi = lo_column.to_numpy(), hi_column.to_numpy()
-        if len(lo) and (lo.min() < 0 or hi.max() >= q.domain.n_leaves):
-            outside = (lo < 0) | (hi >= q.domain.n_leaves)
-            problems += wrong_rows(outside, f"have a cell of {q.name!r} outside its domain")
-        problems += wrong_rows(lo > hi, f"have a cell of {q.name!r} with lo above hi")
-        los.append(lo)
-        his.append(hi)
+        wrong, *coded = read_cells(q, frame[f"{q.name}.lo"], frame[f"{q.name}.hi"])
+        problems += wrong
+        found.append(coded)
     if not findings.judge("cells", problems, f"all inside the domains of {len(claims.quasi)} quasi-identifiers"):
         return None
-    cells = make_cells(los, his, [q.domain.n_leaves for q in claims.quasi], frame.height)
-    _check_legal(findings, claims, cells)
-    return cells
-
-
-def _check_legal(findings: Findings, claims: Claims, cells: Cells) -> None:
+    scales = [scale for scale, _, _ in found]
+    cells = make_cells([a for _, a, _ in found], [b for _, _, b in found], [s.n_codes for s in scales], frame.height)
     problems = []
     for m, q in enumerate(claims.quasi):
-        wrong = ~q.domain.legal(cells.lo[m], cells.hi[m])
-        if wrong.any():
-            problems += wrong_rows(wrong[cells.cell[m]], f"have a cell of {q.name!r} that its hierarchy lacks")
+        if isinstance(q, Leaves):
+            wrong_cell = ~q.legal(cells.lo[m], cells.hi[m])
+            if wrong_cell.any():
+                problems += wrong_rows(wrong_cell[cells.cell[m]], f"have a cell of {q.name!r} that its hierarchy lacks")
     n_cells = sum(map(len, cells.lo))
-    findings.judge("legal cells", problems, f"{n_cells} distinct cells, all leaves, nodes or intervals")
-
-
-def _check_exact(findings: Findings, sensitive: Sensitive, frame: pl.DataFrame) -> Array | None:
-    exact = sensitive.values.code(frame[sensitive.name])
-    problems = wrong_rows(exact < 0, f"have a value of {sensitive.name!r} that the manifest does not list")
-    fine = findings.judge("sensitive values", problems, f"all of the {len(sensitive.values.series)} listed values")
-    return exact if fine else None
+    findings.judge("legal cells", problems, f"{n_cells} distinct cells, all leaves, nodes or ranges")
+    return cells, scales
 
 
 def _check_counts(
@@ -182,12 +200,8 @@ def _check_counts(
     problems += wrong_rows(np.asarray(sums <= 0), "have no members")
     broken = bool(problems)
     if claims.in_shares:
-        problems += wrong_rows(
-            np.asarray(counts[:, sensitive.marginal == 0].any(axis=1)), "have a value that nobody has"
-        )
         findings.judge("distributions", problems, f"every row has shares of {counts.shape[1]} values")
         return None if broken else counts
-    problems += wrong_rows(np.asarray((counts > sensitive.marginal).any(axis=1)), "count a value beyond its marginal")
     problems += wrong_rows(np.asarray(sums > claims.rows["released"]), "count more members than there are rows")
     if claims.homogeneous:
         differs = np.asarray((counts != counts[cells.first[cells.group]]).any(axis=1))
@@ -207,8 +221,7 @@ def check_labels(findings: Findings, claims: Claims, payload: Payload, csv: pl.D
         return
     problems = []
     for m, q in enumerate(claims.quasi):
-        lo, hi = payload.cells.lo[m], payload.cells.hi[m]
-        written = pl.Series(cell_labels(q.domain, lo, hi), dtype=pl.String()).gather(payload.cells.cell[m])
+        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String()).gather(payload.cells.cell[m])
         for where, table in (("release.parquet", frame), ("release.csv", csv)):
             if table is None or q.name not in table.columns or table.height != frame.height:
                 continue
@@ -218,12 +231,10 @@ def check_labels(findings: Findings, claims: Claims, payload: Payload, csv: pl.D
     findings.judge("labels", problems, "every label is its cell's")
 
 
-def cell_labels(domain: Domain, lo: Array, hi: Array) -> list[str]:
-    """Write legal cells for people; an illegal one has no label and gets an empty one."""
-    leaves = domain.values.series
-    own: Hierarchy = Intervals(leaves) if domain.kind == "intervals" else Taxonomy(leaves, domain.levels)
-    # a taxonomy may order siblings in its own way, so ranks are translated leaf by leaf
-    rank = own.encode(leaves)
-    legal = domain.legal(lo, hi)
-    ends = [(rank[a : b + 1].min(), rank[a : b + 1].max()) for a, b in zip(lo, hi, strict=True)]
-    return [own.label(int(a), int(b)) if fine else "" for (a, b), fine in zip(ends, legal, strict=True)]
+def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
+    """Write the distinct cells of a column for people."""
+    cells = payload.cells
+    some_row = np.empty(len(cells.lo[column]), np.int64)
+    some_row[cells.cell[column]] = np.arange(payload.frame.height)
+    ends = tuple(payload.frame[f"{q.name}{end}"].gather(some_row).to_list() for end in (".lo", ".hi"))
+    return write_cells(q, cells.lo[column], cells.hi[column], ends)

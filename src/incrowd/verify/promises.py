@@ -39,15 +39,38 @@ def check_promises(findings: Findings, claims: Claims, payload: Payload) -> None
     if claims.sensitive is None:
         return
     if found is None:
-        names = {promise_name(p) for p in claims.promises if p.kind in ("l", "t", "alpha")}
+        names = {promise_name(p) for p in about_values(claims)}
         for name in sorted(names):
             findings.skip(name, "needs the original: exact values of a non-homogeneous release are linked, not grouped")
         return
-    note_levels(findings, found, claims)
-    for promise in claims.promises:
-        if promise.kind in ("l", "t", "alpha"):
-            wrong = broken(promise, found, claims)
-            findings.judge(promise_name(promise), _described(wrong, where, what), f"holds in {len(wrong)} {what}")
+    judge_values(findings, claims, found, marginal_of(claims, payload), where, what)
+
+
+def marginal_of(claims: Claims, payload: Payload) -> Array | None:
+    """Return how often each sensitive value occurs in the whole release, ``None`` if it is not told exactly."""
+    if payload.exact is not None:
+        return np.bincount(payload.exact, minlength=payload.n_values)
+    return claims.sensitive.counts if claims.sensitive is not None and not claims.joined else None
+
+
+def about_values(claims: Claims) -> list[Promise]:
+    """Return the promises about sensitive values that hold for each group, row or block."""
+    return [p for p in claims.promises if p.kind in ("l", "t", "alpha")]
+
+
+def judge_values(
+    findings: Findings, claims: Claims, found: Distributions, marginal: Array | None, where: Array, what: str
+) -> None:
+    """Judge every promise about sensitive values in these distributions; what was open before is closed."""
+    note_levels(findings, found, claims, marginal)
+    names = {promise_name(p) for p in about_values(claims)}
+    findings.checks = [check for check in findings.checks if check.name not in names or check.ok is not None]
+    for promise in about_values(claims):
+        if promise.kind == "t" and marginal is None:
+            findings.skip(promise_name(promise), "needs the original: how often each value occurs is told rounded")
+            continue
+        wrong = broken(promise, found, marginal)
+        findings.judge(promise_name(promise), _described(wrong, where, what), f"holds in {len(wrong)} {what}")
 
 
 def _check_groups(findings: Findings, claims: Claims, payload: Payload) -> None:
@@ -68,8 +91,7 @@ def distributions_of(claims: Claims, payload: Payload) -> tuple[Distributions | 
     first = payload.cells.first
     if payload.exact is None or claims.sensitive is None or not claims.homogeneous:
         return None, first, "groups"
-    n_values = len(claims.sensitive.marginal)
-    return Distributions.of_rows(payload.cells.group, payload.exact, len(first), n_values), first, "groups"
+    return Distributions.of_rows(payload.cells.group, payload.exact, len(first), payload.n_values), first, "groups"
 
 
 def promise_name(promise: Promise) -> str:
@@ -91,13 +113,13 @@ def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
     findings.judge("k", problems, f"{len(sizes)} groups of at least {int(sizes.min()) if len(sizes) else 0} rows")
 
 
-def broken(promise: Promise, found: Distributions, claims: Claims) -> Array:
+def broken(promise: Promise, found: Distributions, marginal: Array | None) -> Array:
     """Tell which distributions break a promise about sensitive values."""
     given = promise.given
     if promise.kind == "alpha":
         return above_share(found.measure(tops), found.measure(totals), Fraction(str(given["alpha"])))
     if promise.kind == "t":
-        marginal = claims.sensitive.marginal if claims.sensitive else np.zeros(0, np.int64)
+        assert marginal is not None
         far = partial(distances, marginal=marginal, ordered=given["ordered"])
         return np.asarray(found.measure(far) > given["t"] + TOLERANCE)
     return broken_l(found, given["l"], given["l_kind"], given.get("c"))
@@ -114,25 +136,25 @@ def broken_l(found: Distributions, l: float, kind: str, c: float | None) -> Arra
     return found.measure(partial(recursive_levels, c=c or _DEFAULT_C)) < l
 
 
-def note_levels(findings: Findings, found: Distributions, claims: Claims) -> None:
+def note_levels(findings: Findings, found: Distributions, claims: Claims, marginal: Array | None) -> None:
     """Note the levels that are reached, promised or not."""
     promised_c = [p.given["c"] for p in claims.promises if p.kind == "l" and p.given["l_kind"] == "recursive"]
     ordered = any(p.kind == "t" and p.given["ordered"] for p in claims.promises)
-    marginal = claims.sensitive.marginal if claims.sensitive else np.zeros(0, np.int64)
     findings.levels |= reached(found, marginal, c=min(promised_c, default=_DEFAULT_C), ordered=ordered)
 
 
-def reached(found: Distributions, marginal: Array, *, c: float, ordered: bool) -> dict[str, float | int | None]:
+def reached(found: Distributions, marginal: Array | None, *, c: float, ordered: bool) -> dict[str, float | int | None]:
     """Return the worst level of each model over all distributions."""
     if not found.n_owners:
         return dict.fromkeys(("l_frequency", "l_distinct", "l_entropy", "l_recursive", "t", "alpha"))
     top, total = found.measure(tops), found.measure(totals)
+    far = None if marginal is None else found.measure(partial(distances, marginal=marginal, ordered=ordered)).max()
     return {
         "l_frequency": float((total / top).min()),
         "l_distinct": int(found.measure(distinct).min()),
         "l_entropy": float(np.exp(found.measure(entropies).min())),
         "l_recursive": int(found.measure(partial(recursive_levels, c=c)).min()),
-        "t": float(found.measure(partial(distances, marginal=marginal, ordered=ordered)).max()),
+        "t": None if far is None else float(far),
         "alpha": float((top / total).max()),
     }
 

@@ -13,7 +13,7 @@ from incrowd.verify.groups import relabel
 from incrowd.verify.levels import Distributions
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
-from incrowd.verify.promises import broken, note_levels, promise_name
+from incrowd.verify.promises import about_values, judge_values, marginal_of
 from incrowd.verify.verdict import Findings
 
 COLUMNS = ("ring", "cell", "original", "width")
@@ -63,8 +63,9 @@ def check_rings(
     problems, laid = _read(rings, payload.frame.height)
     if laid is not None:
         problems += wrong_rows(_astray(laid), "have an original that is not in the window of their cell")
-        for q, own in zip(claims.quasi, codes, strict=True):
-            lo, hi = (payload.frame[f"{q.name}{end}"].to_numpy()[laid.cell_row] for end in (".lo", ".hi"))
+        for m, (q, own) in enumerate(zip(claims.quasi, codes, strict=True)):
+            cell = payload.cells.cell[m][laid.cell_row]
+            lo, hi = payload.cells.lo[m][cell], payload.cells.hi[m][cell]
             least, most = _windows(laid, own[laid.original_row])
             wrong = (least < lo) | (most > hi)
             problems += [f"{wrong.sum()} cells of {q.name!r} lack an original of their window"] if wrong.any() else []
@@ -86,10 +87,6 @@ def check_rings(
 
 def _read(rings: pl.DataFrame, n_rows: int) -> tuple[list[str], _Rings | None]:
     """Return the rings, or what is wrong with them."""
-    if tuple(rings.columns) != COLUMNS or not all(dtype.is_integer() for dtype in rings.dtypes):
-        return ["they are not told by whole numbers: ring, cell, original, width"], None
-    if rings.height != n_rows or any(rings.null_count().row(0)):
-        return [f"they have places for {rings.drop_nulls().height} of {n_rows} rows"], None
     ring, cell, original, width = (rings[name].to_numpy().astype(np.int64) for name in COLUMNS)
     if n_rows == 0 or ring.min() < 0:
         return ["they have no rows, or a ring without a number"], None
@@ -140,18 +137,13 @@ def _windows(laid: _Rings, codes: Array) -> tuple[Array, Array]:
 
 def _judge_values(findings: Findings, claims: Claims, payload: Payload, laid: _Rings, *, promises_only: bool) -> None:
     """Judge the values in the rows that each original fits on its ring, all equally likely."""
-    pending = [p for p in claims.promises if p.kind in ("l", "alpha", "t")]
+    pending = about_values(claims)
     few = int(laid.width.sum()) <= _FEW_LINKS
     if claims.sensitive is None or payload.exact is None or not (pending or few or not promises_only):
         return
-    found = _distributions(laid, payload.exact, len(claims.sensitive.marginal))
-    note_levels(findings, found, claims)
-    names = {promise_name(p) for p in pending}
-    findings.checks = [check for check in findings.checks if check.name not in names]
-    for promise in pending:
-        wrong = broken(promise, found, claims)
-        problems = [f"broken for {wrong.sum()} of {len(wrong)} originals on their rings"] if wrong.any() else []
-        findings.judge(promise_name(promise), problems, f"holds for {len(wrong)} originals on their rings")
+    found = _distributions(laid, payload.exact, payload.n_values)
+    place = np.zeros(found.n_owners, np.int64)
+    judge_values(findings, claims, found, marginal_of(claims, payload), place, "originals on their rings")
 
 
 def _distributions(laid: _Rings, exact: Array, n_values: int) -> Distributions:

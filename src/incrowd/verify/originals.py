@@ -1,0 +1,97 @@
+"""The originals, read once more from the table that they came from: cleaned, and each distinct value looked at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from incrowd.verify.domain import Array, convert, without_tokens
+from incrowd.verify.manifest import Claims
+from incrowd.verify.published import numbers_of
+
+_WIDEST_TABLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the originals.
+
+    Attributes
+    ----------
+    values
+        Its distinct values in increasing order, without the missing one.
+    index
+        The place of each row's value; ``len(values)`` for a missing one.
+    n_odd
+        Rows whose value is not of the column's type.
+    """
+
+    values: pl.Series
+    index: Array
+    n_odd: int
+
+    @property
+    def missing(self) -> Array:
+        """Tell which rows have no value."""
+        return np.asarray(self.index == len(self.values))
+
+    def count(self, rows: Array) -> Array:
+        """Count the values in some rows, the missing one last."""
+        return np.bincount(self.index[rows], minlength=len(self.values) + 1)
+
+
+@dataclass(frozen=True)
+class Originals:
+    """All columns that the release speaks of, and the originals that are dropped for a missing value."""
+
+    quasi: list[Column]
+    sensitive: Column | None
+    dropped: Array
+
+
+def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
+    """Read the quasi-identifiers and the sensitive column; they must be there."""
+    wanted = [(q.name, q.type) for q in claims.quasi]
+    wanted += [(claims.sensitive.name, claims.sensitive.type)] if claims.sensitive is not None else []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda about: read_column(original[about[0]], about[1], claims.tokens), wanted))
+    dropped = np.zeros(original.height, np.bool_)
+    if claims.policy == "drop":
+        for column in found:
+            dropped |= column.missing
+    n_quasi = len(claims.quasi)
+    return Originals(found[:n_quasi], found[n_quasi] if claims.sensitive is not None else None, dropped)
+
+
+def read_column(column: pl.Series, kind: str, tokens: Sequence[str]) -> Column:
+    """Read a column as a type; what stands for a missing value is missing."""
+    if kind == "str" and column.dtype != pl.String:
+        column = convert(without_tokens(column, ()), "str")
+    cleaned = without_tokens(column, tokens)
+    typed = without_tokens(convert(cleaned, kind), ())
+    n_odd = typed.null_count() - cleaned.null_count()
+    values = typed.drop_nulls().unique().sort()
+    return Column(values, _places(typed, values), n_odd)
+
+
+def _places(column: pl.Series, values: pl.Series) -> Array:
+    """Return the place of each row's value among all values."""
+    n = len(values)
+    if column.dtype == pl.String:
+        place = column.cast(pl.Enum(values)).to_physical().cast(pl.Int32())
+        return (place.fill_null(n) if place.null_count() else place).to_numpy()
+    if column.dtype == pl.Boolean:
+        column, values = column.cast(pl.Int8()), values.cast(pl.Int8())
+    found, known = numbers_of(column), numbers_of(values)
+    if known.dtype.kind == "i" and n and int(known[-1]) - int(known[0]) < _WIDEST_TABLE:
+        place_of = np.zeros(int(known[-1]) - int(known[0]) + 1, np.int32)
+        place_of[known - known[0]] = np.arange(n, dtype=np.int32)
+        place = place_of[np.clip(found, known[0], known[-1]) - known[0]]
+    else:
+        place = np.searchsorted(known, found).astype(np.int32)
+    return np.where(column.is_null().to_numpy(), np.int32(n), place) if column.null_count() else place

@@ -1,0 +1,143 @@
+"""The owner's exact domains: whether they are the originals' and lead to the leaves that were published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from incrowd.verify.domain import Array, is_whole, level_problems, read_values, value_problems
+from incrowd.verify.fields import Reading
+from incrowd.verify.labels import write_value
+from incrowd.verify.manifest import Claims
+from incrowd.verify.originals import Column, Originals
+from incrowd.verify.payload import Payload
+from incrowd.verify.published import REST, Leaves, Quasi, Ranges, is_rest_name, numbers_of
+from incrowd.verify.verdict import Findings
+
+_KEYS = ("name", "hierarchy", "counts", "leaf_of")
+
+
+def check_domains(
+    findings: Findings,
+    claims: Claims,
+    payload: Payload,
+    originals: Originals,
+    entries: Sequence[dict[str, Any]],
+    behind: Array,
+) -> list[Array | None]:
+    """Judge the owner's domains; return the published leaf of each distinct value and of the missing one, by column."""
+    problems: list[str] = []
+    found: list[Array | None] = []
+    for m, (q, column, entry) in enumerate(zip(claims.quasi, originals.quasi, entries, strict=True)):
+        wrong, leaf_of = _check_domain(q, column, entry, column.count(behind), payload.scales[m].ends)
+        problems += [f"column {q.name!r} {problem}" for problem in wrong]
+        found.append(leaf_of)
+    findings.judge("domains", problems, "every value of the originals, its count, and its published leaf")
+    return found
+
+
+def _check_domain(
+    q: Quasi, column: Column, entry: dict[str, Any], counts: Array, ends: Array | None
+) -> tuple[list[str], Array | None]:
+    values, levels, problems = _read(q, entry)
+    if values is None or problems:
+        return problems or ["cannot be read"], None
+    known = values.to_list()
+    place = {value: at for at, value in enumerate(known)}
+    own = np.array([place.get(value, -1) for value in [*column.values.to_list(), None]], np.int64)
+    lost = int(((own < 0) & (counts > 0)).sum())
+    if lost:
+        return [f"lacks {lost} values of the originals"], None
+    true = np.zeros(len(known), np.int64)
+    true[own[own >= 0]] = counts[own >= 0]
+    if entry["counts"] != true.tolist():
+        problems.append("has counts that are not those of the originals")
+    if isinstance(q, Ranges):
+        numbers = numbers_of(values.drop_nulls())
+        if ends is not None and not np.isin(ends, numbers).all():
+            problems.append("has cells that begin or end at something else than a value")
+        if q.exact and not np.array_equal(numbers, q.marks):
+            problems.append("has other values than the manifest lists")
+        return problems, None
+    leaf_of = np.array(entry["leaf_of"], np.int64)
+    problems += _leaf_problems(q, known, levels, leaf_of)
+    return problems, np.where(own < 0, -1, leaf_of[own]).astype(np.int32)
+
+
+def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[str]], list[str]]:
+    """Return the exact values, the names of their ancestors, and what is wrong with them."""
+    reading = Reading()
+    reading.closed(entry, _KEYS, "domains")
+    hierarchy = reading.field(entry, "hierarchy", "an object") or {}
+    counts = reading.field(entry, "counts", "a list of counts")
+    is_tree = q.kind == "taxonomy"
+    reading.closed(hierarchy, ("kind", "type", *(("leaves", "levels") if is_tree else ("values",))), "a hierarchy")
+    listed = reading.field(hierarchy, "leaves" if is_tree else "values", "a list")
+    levels = reading.field(hierarchy, "levels", "a list of lists of texts") if is_tree else []
+    values = None if listed is None else read_values(listed, q.type)
+    problems = reading.manifest + reading.private
+    if entry.get("name") != q.name or hierarchy.get("kind") != ("taxonomy" if is_tree else "intervals"):
+        problems.append("is another column's, or of another kind")
+    if hierarchy.get("type") != q.type or values is None or counts is None or levels is None:
+        return None, [], [*problems, f"lists something that is not of type {q.type}"]
+    problems += value_problems(values, null_first=True) + level_problems(levels, len(values))
+    if isinstance(q, Leaves) and len(levels) != len(q.levels):
+        problems.append(f"has {len(levels)} levels, and {len(q.levels)} were published")
+    if isinstance(q, Ranges) and not values.is_sorted(nulls_last=False):
+        problems.append("lists values that are not in increasing order")
+    if len(counts) != len(values):
+        problems.append(f"has {len(counts)} counts for {len(values)} values")
+    leaf_of = entry.get("leaf_of")
+    if isinstance(q, Ranges):
+        problems += ["has leaves, and numbers speak for themselves"] if leaf_of is not None else []
+    elif (
+        not isinstance(leaf_of, list)
+        or len(leaf_of) != len(values)
+        or not all(is_whole(leaf) and 0 <= leaf < len(q.leaves) for leaf in leaf_of)
+    ):
+        problems.append("does not tell the published leaf of each value")
+    return values, levels, problems
+
+
+def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of: Array) -> list[str]:
+    """Say where the published leaves are not those of the exact values."""
+    members: list[list[int]] = [[] for _ in q.leaves]
+    for at, leaf in enumerate(leaf_of.tolist()):
+        members[leaf].append(at)
+    names = [None if value is None else write_value(value) for value in known]
+    problems = []
+    for place, own in enumerate(members):
+        if place not in q.rest:
+            value = q.leaves[place]
+            same = len(own) == 1 and names[own[0]] == (None if value is None else write_value(value))
+            fine = same and all(a[place] == b[own[0]] for a, b in zip(q.levels, levels, strict=True))
+        elif not own or None in (names[at] for at in own):
+            fine = False
+        elif q.kind == "names":
+            fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), _range_name(names, own))
+        else:
+            fine = _is_rest_of(q, place, own, levels)
+        if not fine:
+            problems.append(f"has a leaf, number {place + 1}, that is not what the owner's domain says")
+    if q.kind == "names" and (np.diff(leaf_of) < 0).any():
+        problems.append("has its names in another order")
+    return problems[:1]
+
+
+def _range_name(names: list[str | None], own: list[int]) -> str:
+    return f"{names[own[0]]} to {names[own[-1]]}" if len(own) > 1 else REST.strip()
+
+
+def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> bool:
+    """Tell whether a leaf joins values below one ancestor, and has that ancestor's name and ancestors."""
+    for height in range(len(levels)):
+        above = {tuple(level[at] for level in levels[height:]) for at in own}
+        if above == {tuple(level[place] for level in q.levels[height:])}:
+            base = levels[height][own[0]]
+            below = {level[place] for level in q.levels[:height]}
+            told = {str(q.leaves[place])} if q.type in ("str", "bool") else set()
+            return len(below | told) <= 1 and all(is_rest_name(name, base) for name in below | told)
+    return False

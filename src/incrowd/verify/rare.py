@@ -1,0 +1,123 @@
+"""What the manifest tells about the originals' values, held against them: counts, and nothing that k rows do not share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.verify.domain import Array, runs
+from incrowd.verify.manifest import Claims
+from incrowd.verify.originals import Originals
+from incrowd.verify.published import Leaves, Quasi, Ranges, is_rest_name, numbers_of
+from incrowd.verify.verdict import Findings
+
+def check_counts_and_rare(findings: Findings, claims: Claims, originals: Originals, leaves: list[Array], behind: Array) -> None:
+    """Judge counts, cuts and listed values by the originals behind the released rows.
+
+    Parameters
+    ----------
+    leaves
+        Per quasi-identifier, the published leaf of each distinct value and of the missing one.
+    behind
+        Numbers of those originals.
+    """
+    counts, rare = [], []
+    for q, column, leaf_of in zip(claims.quasi, originals.quasi, leaves, strict=True):
+        own = column.count(behind)
+        if isinstance(q, Leaves):
+            true = _summed(leaf_of, own, len(q.leaves))
+            counts += _wrong_counts(claims, q.name, q.counts, true)
+            rare += _rare_leaves(claims, q, true)
+        else:
+            true = _summed(q.place(numbers_of(column.values)), own[:-1], len(q.counts))
+            counts += _wrong_counts(claims, q.name, q.counts, true)
+            counts += _wrong_missing(claims, q, int(own[-1]))
+            rare += _rare_ranges(claims, q, true, numbers_of(column.values)[own[:-1] > 0])
+    if claims.sensitive is not None and claims.sensitive.counts is not None and originals.sensitive is not None:
+        counts += _wrong_counts(
+            claims, claims.sensitive.name, claims.sensitive.counts, sensitive_counts(claims, originals, behind)
+        )
+    findings.judge("original counts", counts, "every count is that of the originals, rounded where it is to be")
+    findings.judge("rare values", rare, f"nothing is told that fewer than {claims.least} rows share")
+
+
+def sensitive_ranks(claims: Claims, originals: Originals) -> Array:
+    """Return the place of each distinct sensitive value, and of the missing one, among the listed ones, or -1."""
+    assert claims.sensitive is not None and originals.sensitive is not None and claims.sensitive.values is not None
+    place = {value: at for at, value in enumerate(claims.sensitive.values.to_list())}
+    return np.array([place.get(value, -1) for value in [*originals.sensitive.values.to_list(), None]], np.int32)
+
+
+def sensitive_counts(claims: Claims, originals: Originals, behind: Array) -> Array:
+    """Return how often each listed sensitive value occurs."""
+    assert claims.sensitive is not None and originals.sensitive is not None and claims.sensitive.values is not None
+    own = originals.sensitive.count(behind)
+    return _summed(sensitive_ranks(claims, originals), own, len(claims.sensitive.values))
+
+
+def _summed(place: Array, counts: Array, n: int) -> Array:
+    known = place >= 0
+    return np.bincount(place[known], weights=counts[known], minlength=n).astype(np.int64)
+
+
+def _wrong_counts(claims: Claims, name: str, told: Array, true: Array) -> list[str]:
+    wrong = np.abs(told - true) >= claims.least if claims.joined else told != true
+    return [f"column {name!r} has {wrong.sum()} counts that are not those of the originals"] if wrong.any() else []
+
+
+def _wrong_missing(claims: Claims, q: Ranges, true: int) -> list[str]:
+    if q.missing is None:
+        return [f"column {q.name!r} has {true} missing values that are not told"] if true else []
+    return _wrong_counts(claims, q.name, np.array([q.missing]), np.array([true]))
+
+
+def _rare_leaves(claims: Claims, q: Leaves, true: Array) -> list[str]:
+    """Say which listed values, and which nodes, too few rows have; the missing value and the root may be told."""
+    if not claims.joined:
+        return []
+    rest = np.zeros(len(q.leaves), np.bool_)
+    rest[list(q.rest)] = True
+    first_known = int(q.has_missing)
+    few = (true < claims.least) & ~rest
+    problems = int(few[first_known:].sum())
+    up_to = np.append(0, np.cumsum(true))
+    for height, level in enumerate(q.levels[:-1]):
+        for first, last in zip(*runs(level), strict=True):
+            exempt = (first == last and rest[first] and _pads(q, height, first)) or (q.has_missing and last == 0)
+            problems += not exempt and up_to[last + 1] - up_to[first] < claims.least
+    return [f"column {q.name!r} names {problems} values that fewer than {claims.least} rows have"] if problems else []
+
+
+def _pads(q: Leaves, height: int, place: int) -> bool:
+    """Tell whether a node is only there to bring a leaf that joins values up to the level of its ancestor."""
+    for level in q.levels[height + 1 :]:
+        if level.count(level[place]) > 1:
+            return is_rest_name(q.levels[height][place], level[place])
+    return True  # the root itself
+
+
+def _rare_ranges(claims: Claims, q: Ranges, true: Array, values: Array) -> list[str]:
+    if not claims.joined:
+        return []
+    problems = []
+    few = int((true < claims.least).sum())
+    if few and len(true) > 1:
+        problems.append(f"column {q.name!r} has {few} ranges that fewer than {claims.least} rows have")
+    n_values = int(np.isin(q.marks[~q.halves], values).sum())
+    if n_values:
+        problems.append(f"column {q.name!r} has {n_values} cuts that are values of the table")
+    return problems
+
+
+def leaf_table(q: Quasi, plain: list[object]) -> Array | None:
+    """Return the published leaf of each distinct value and of the missing one, -1 where there is none.
+
+    ``None`` if a value is not listed and may be in any of several leaves.
+    """
+    if isinstance(q, Ranges):
+        return np.empty(0, np.int32)
+    place = {leaf: at for at, leaf in enumerate(q.leaves) if at not in set(q.rest)}
+    place.setdefault(None, -1)
+    rest = q.rest[0] if len(q.rest) == 1 else -1
+    if len(q.rest) > 1 and not all(value in place for value in plain):
+        return None
+    return np.array([place.get(value, rest) for value in [*plain, None]], np.int32)
