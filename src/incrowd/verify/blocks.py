@@ -119,8 +119,8 @@ def _is_frequency(kind: str, given: dict[str, object]) -> bool:
     return kind == "l" and given["l_kind"] == "frequency"
 
 
-def deal_out(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, block: Array) -> Array | None:
-    """Return whose *other* columns each row shows; ``None`` unless a block's rows have those of its originals.
+def check_dealt(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, block: Array) -> None:
+    """Check that the rows of a block have the *other* columns of its originals, as whole tuples.
 
     Parameters
     ----------
@@ -129,13 +129,8 @@ def deal_out(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, bloc
     """
     n_rows = len(block)
     number = number_together(released, own)
-    shown = np.lexsort((number[:n_rows], block))
-    had = np.lexsort((number[n_rows:], block))
+    shown, had = np.lexsort((number[:n_rows], block)), np.lexsort((number[n_rows:], block))
     wrong = np.zeros(n_rows, np.bool_)
     wrong[shown] = number[:n_rows][shown] != number[n_rows:][had]
     problems = wrong_rows(wrong, "have other columns that nobody of their block has, or too often")
-    if not findings.judge("dealt out", problems, "other columns stay within blocks, as whole tuples"):
-        return None
-    dealt = np.empty(n_rows, np.int64)
-    dealt[shown] = had
-    return dealt
+    findings.judge("dealt out", problems, "other columns stay within blocks, as whole tuples")

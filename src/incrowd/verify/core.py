@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from incrowd.verify.csv_text import check_csv
 from incrowd.verify.manifest import Claims, read_claims
 from incrowd.verify.original import check_original, check_row_map
 from incrowd.verify.payload import check_labels, read_payload
@@ -42,7 +41,10 @@ def check(
         Leave out what no promise depends on: how many released rows are consistent with each original.
     """
     findings = Findings()
-    check_into(findings, manifest, tables, original=original, private=private, promises_only=promises_only)
+    check_into(
+        findings, manifest, tables,
+        original=original, private=private, promises_only=promises_only, labelled=False,
+    )  # fmt: skip
     return findings.verdict()
 
 
@@ -53,10 +55,10 @@ def check_into(
     *,
     original: pl.DataFrame | None,
     private: Mapping[str, Any] | None,
-    csv: pl.DataFrame | None = None,
     promises_only: bool = False,
+    labelled: bool = True,
 ) -> None:
-    """Add every check of a release to what was found about its folder."""
+    """Add every check of a release to what was found about its folder; `labelled` tables must have their labels."""
     if isinstance(manifest, dict) and manifest.get("payload") == "projections":
         check_projections_into(findings, manifest, tables, original=original, private=private)
         return
@@ -68,14 +70,13 @@ def check_into(
         findings.judge("payload", [f"{len(tables)} tables were given, and rows are one"], "")
         return
     frame = tables[0]
-    payload = read_payload(findings, claims, frame, labelled=csv is not None)
+    payload = read_payload(findings, claims, frame, labelled=labelled)
     check_rows(findings, claims, frame.height)
     check_counts(findings, claims)
     if payload is None:
         findings.skip("promises", "not looked at: the payload cannot be read")
         return
-    check_labels(findings, claims, payload, csv)
-    check_csv(findings, claims, payload, csv)
+    check_labels(findings, claims, payload)
     check_promises(findings, claims, payload)
     kept = read_private(findings, claims, private)
     if original is not None:
@@ -88,7 +89,7 @@ def check_into(
         findings.levels["k"] = None
     if claims.in_shares:
         findings.skip("blocks", "needs the original: what its rows share out in blocks was not looked at")
-    findings.skip("original", "needs the original: whether cells cover their people was not looked at")
+    findings.skip("original", "needs the original: whether cells cover their people was not looked at", needed=False)
 
 
 def _check_manifest(findings: Findings, manifest: object) -> Claims | None:

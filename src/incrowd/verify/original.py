@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.verify.assignment import check_assignment
-from incrowd.verify.blocks import check_blocks, deal_out
+from incrowd.verify.blocks import check_blocks, check_dealt
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import relabel
@@ -250,16 +250,14 @@ def _check_others(
     findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, behind: Behind, kept: Kept | None
 ) -> None:
     """Columns that are kept as they are: those of the row's original, or of anybody in its block."""
+    check_other(findings, claims, payload, original, behind.rows)
     if not claims.in_shares or not claims.other:
-        check_other(findings, claims, payload, original, behind.rows)
         return
     if kept is None or kept.blocks is None:
-        findings.skip("other columns", "needs the owner's private folder, which knows the blocks")
+        findings.skip("dealt out", "needs the owner's private folder, which knows the blocks")
         return
     shown, own = payload.frame.select(claims.other), original.select(claims.other)[behind.rows]
-    dealt = deal_out(findings, shown, own, kept.blocks["block"].to_numpy())
-    if dealt is not None:
-        check_other(findings, claims, payload, original, behind.rows[dealt])
+    check_dealt(findings, shown, own, kept.blocks["block"].to_numpy())
 
 
 def _check_marginal(
