@@ -89,8 +89,8 @@ def number_together(a: pl.DataFrame, b: pl.DataFrame) -> Array:
 
 def alike(a: pl.Series, b: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Bring two columns to the same type: that of the first, or text."""
-    if b.dtype == pl.String != a.dtype:
-        b = read_like(b, a.dtype) if read_like(b, a.dtype) is not None else b
+    if b.dtype == pl.String != a.dtype and (read := read_like(b, a.dtype)) is not None:
+        b = read
     if a.dtype != b.dtype:
         a, b = as_text(a), as_text(b)
     if a.dtype.is_float():

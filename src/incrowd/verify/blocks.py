@@ -1,4 +1,4 @@
-"""Sensitive values that are told by blocks of rows: blocks keep every promise, and nothing else about values is told."""
+"""Sensitive values that are told by blocks of rows: blocks keep every promise, and nothing else is told."""
 
 from __future__ import annotations
 

@@ -92,7 +92,11 @@ def _note_lower_bound(findings: Findings, payload: Payload) -> None:
     findings.levels["releases_per_original_min"] = smallest
     mean = float((size.astype(np.float64) ** 2).sum() / max(1, size.sum())) if covers else None
     findings.levels["releases_per_original_mean"] = mean
-    findings.skip("releases per original", f"a lower bound: more than {PAIR_BUDGET:.0e} pairs of boxes and originals", needed=False)
+    findings.skip(
+        "releases per original",
+        f"a lower bound: more than {PAIR_BUDGET:.0e} pairs of boxes and originals",
+        needed=False,
+    )
 
 
 def _judge_linked(findings: Findings, claims: Claims, linked: Array, marginal: Array | None) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from incrowd.verify.domain import TYPES, Array, Values, is_number, is_text, read_values, value_problems
+from incrowd.verify.domain import TYPES, Array, Values, is_number, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_value
 from incrowd.verify.methods import method_problems
-from incrowd.verify.published import Leaves, Quasi, read_quasi
+from incrowd.verify.published import Quasi, read_quasi
 
 FORMAT = 2
 

@@ -20,7 +20,7 @@ from incrowd.verify.private import Kept
 from incrowd.verify.private_domains import check_domains
 from incrowd.verify.promises import distributions_of, judge_values
 from incrowd.verify.published import Leaves, Quasi, Scale, numbers_of
-from incrowd.verify.rare import check_counts_and_rare, leaf_table, sensitive_counts, sensitive_ranks
+from incrowd.verify.rare import check_counts_and_rare, leaf_table
 from incrowd.verify.rings import check_rings
 from incrowd.verify.sideways import check_identifiers, check_other
 from incrowd.verify.verdict import Findings, first_row
@@ -72,22 +72,14 @@ def check_original(
         others = original.select(claims.other)[behind.rows] if claims.other else pl.DataFrame()
         check_assignment(findings, claims, payload, behind.codes, behind.sensitive, others)
     check_identifiers(findings, claims, payload.frame, original, behind.rows if behind.mapped else None)
-    _check_marginal(findings, claims, payload, originals, behind)
+    _check_closeness(findings, claims, payload, behind)
     if claims.in_shares:
         _check_blocks(findings, claims, payload, behind, kept)
-    on_rings = False
-    if not claims.homogeneous and payload.exact is not None:
-        if behind.mapped and kept is not None and kept.rings is not None:
-            on_rings = check_rings(
-                findings, claims, payload, behind.codes, kept.rings, promises_only=promises_only
-            )
-        else:
-            findings.skip("rings", "needs the owner's private folder, which knows where rows were dealt out")
-    if promises_only and on_rings:
-        return
-    if not (promises_only and claims.in_shares):
+    on_rings = _check_rings(findings, claims, payload, behind, kept, promises_only=promises_only)
+    if not (promises_only and (on_rings or claims.in_shares)):
         _check_members(findings, claims, payload, behind, on_rings=on_rings)
-    if not (promises_only and claims.homogeneous):
+    linked = payload.exact is not None and not claims.homogeneous and not on_rings
+    if linked or not promises_only:
         check_linking(findings, claims, payload, behind.codes, values_judged=on_rings)
 
 
@@ -103,7 +95,9 @@ def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -
     differs = list(claims.dropped) != unannounced
     findings.judge(
         "dropped columns",
-        ["the manifest lists other columns than those that the original has and the release has not"] if differs else [],
+        ["the manifest lists other columns than those that the original has and the release has not"]
+        if differs
+        else [],
         f"{len(unannounced)} columns, all in the original",
     )
     return fine
@@ -157,7 +151,9 @@ def _find_behind(
         "published leaves", wrong_rows(nowhere, "have an original whose value is in no leaf"), "every value has one"
     ):
         return None
-    sensitive = None if originals.sensitive is None else _sensitive(claims, payload, originals)[rows]
+    sensitive = None
+    if originals.sensitive is not None and payload.values is not None:
+        sensitive = originals.sensitive.ranks_in(payload.values)[originals.sensitive.index[rows]]
     return Behind(rows, codes, sensitive, mapped)
 
 
@@ -213,16 +209,6 @@ def _codes(q: Quasi, column: Column, scale: Scale, leaves: Array) -> Array:
     return table[column.index]
 
 
-def _sensitive(claims: Claims, payload: Payload, originals: Originals) -> Array:
-    column = originals.sensitive
-    assert column is not None and payload.values is not None
-    if payload.counts is not None:
-        return sensitive_ranks(claims, originals)[column.index]
-    place = {value: at for at, value in enumerate(payload.values.to_list())}
-    table = np.array([place.get(value, -1) for value in [*column.values.to_list(), None]], np.int32)
-    return table[column.index]
-
-
 def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
     problems = []
     for m, (q, own) in enumerate(zip(claims.quasi, behind.codes, strict=True)):
@@ -260,16 +246,13 @@ def _check_others(
     check_dealt(findings, shown, own, kept.blocks["block"].to_numpy())
 
 
-def _check_marginal(
-    findings: Findings, claims: Claims, payload: Payload, originals: Originals, behind: Behind
-) -> None:
-    """Judge closeness of distributions to the originals', where the manifest tells only rounded counts."""
-    unknown = payload.counts is not None and claims.joined and (behind.mapped or claims.rows["suppressed"] == 0)
-    if unknown:
-        found, where, what = distributions_of(claims, payload)
-        assert found is not None
-        if any(p.kind == "t" for p in claims.promises):
-            judge_values(findings, claims, found, sensitive_counts(claims, originals, behind.rows), where, what)
+def _check_closeness(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
+    """Judge how close distributions are to the originals', where the manifest tells only rounded counts."""
+    found, where, what = distributions_of(claims, payload)
+    known = behind.sensitive is not None and (behind.mapped or claims.rows["suppressed"] == 0)
+    if found is not None and payload.counts is not None and claims.joined and known:
+        own = np.asarray(behind.sensitive)
+        judge_values(findings, claims, found, np.bincount(own[own >= 0], minlength=payload.n_values), where, what)
 
 
 def _check_blocks(findings: Findings, claims: Claims, payload: Payload, behind: Behind, kept: Kept | None) -> None:
@@ -280,6 +263,18 @@ def _check_blocks(findings: Findings, claims: Claims, payload: Payload, behind: 
     if (behind.sensitive < 0).any():
         return  # noted already: a row lacks its original's value
     check_blocks(findings, claims, payload, behind.codes, behind.sensitive, kept.blocks, kept.members)
+
+
+def _check_rings(
+    findings: Findings, claims: Claims, payload: Payload, behind: Behind, kept: Kept | None, *, promises_only: bool
+) -> bool:
+    """Judge rows that were dealt out on rings; tell whether the rings were fit to judge by."""
+    if claims.homogeneous or payload.counts is not None:
+        return False
+    if kept is None or kept.rings is None or not behind.mapped:
+        findings.skip("rings", "needs the owner's private folder, which knows where rows were dealt out")
+        return False
+    return check_rings(findings, claims, payload, behind.codes, kept.rings, promises_only=promises_only)
 
 
 def _check_members(findings: Findings, claims: Claims, payload: Payload, behind: Behind, *, on_rings: bool) -> None:

@@ -40,6 +40,11 @@ class Column:
         """Tell which rows have no value."""
         return np.asarray(self.index == len(self.values))
 
+    def ranks_in(self, listed: pl.Series) -> Array:
+        """Return the place of each distinct value, and of the missing one, in a list; -1 where it is not there."""
+        place = {value: at for at, value in enumerate(listed.to_list())}
+        return np.array([place.get(value, -1) for value in [*self.values.to_list(), None]], np.int32)
+
     def count(self, rows: Array) -> Array:
         """Count the values in some rows, the missing one last."""
         return np.bincount(self.index[rows], minlength=len(self.values) + 1)
@@ -83,8 +88,7 @@ def _places(column: pl.Series, values: pl.Series) -> Array:
     """Return the place of each row's value among all values."""
     n = len(values)
     if column.dtype == pl.String:
-        place = column.cast(pl.Enum(values)).to_physical().cast(pl.Int32())
-        return (place.fill_null(n) if place.null_count() else place).to_numpy()
+        return column.cast(pl.Enum(values)).to_physical().cast(pl.Int32()).fill_null(n).to_numpy()
     if column.dtype == pl.Boolean:
         column, values = column.cast(pl.Int8()), values.cast(pl.Int8())
     found, known = numbers_of(column), numbers_of(values)

@@ -10,7 +10,7 @@ import polars as pl
 
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, make_cells
-from incrowd.verify.labels import write_cells
+from incrowd.verify.labels import write_leaves, write_range
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
 from incrowd.verify.verdict import Findings, first_row
@@ -169,9 +169,9 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
     problems: list[str] = []
     found = []
     for q in claims.quasi:
-        wrong, *coded = read_cells(q, frame[f"{q.name}.lo"], frame[f"{q.name}.hi"])
+        wrong, scale, lo, hi = read_cells(q, frame[f"{q.name}.lo"], frame[f"{q.name}.hi"])
         problems += wrong
-        found.append(coded)
+        found.append((scale, lo, hi))
     if not findings.judge("cells", problems, f"all inside the domains of {len(claims.quasi)} quasi-identifiers"):
         return None
     scales = [scale for scale, _, _ in found]
@@ -232,5 +232,7 @@ def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
     cells = payload.cells
     some_row = np.empty(len(cells.lo[column]), np.int64)
     some_row[cells.cell[column]] = np.arange(payload.frame.height)
-    ends = tuple(payload.frame[f"{q.name}{end}"].gather(some_row).to_list() for end in (".lo", ".hi"))
-    return write_cells(q, cells.lo[column], cells.hi[column], ends)
+    first, last = (payload.frame[f"{q.name}{end}"].gather(some_row).to_list() for end in (".lo", ".hi"))
+    if isinstance(q, Leaves):
+        return [write_leaves(q, a, b) for a, b in zip(first, last, strict=True)]
+    return [write_range(a, b) for a, b in zip(first, last, strict=True)]

@@ -51,9 +51,9 @@ def read_private(findings: Findings, claims: Claims, private: Mapping[str, Any] 
     found: dict[str, Any] = {}
     for name in set(needed) & set(private):
         if name == "domains":
-            entries = private[name].get("quasi") if isinstance(private[name], dict) else None
-            fine = isinstance(entries, list) and len(entries) == len(claims.quasi)
-            found[name] = entries if fine and all(isinstance(entry, dict) for entry in entries) else None
+            entries: Any = private[name].get("quasi") if isinstance(private[name], dict) else None
+            fine = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+            found[name] = entries if fine and len(entries) == len(claims.quasi) else None
         else:
             found[name] = _whole_numbers(name, private[name], claims)
         if found[name] is None:

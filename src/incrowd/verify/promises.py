@@ -64,8 +64,12 @@ def judge_values(
     """Judge every promise about sensitive values in these distributions; what was open before is closed."""
     note_levels(findings, found, claims, marginal)
     names = {promise_name(p) for p in about_values(claims)}
-    findings.checks = [check for check in findings.checks if check.name not in names or check.ok is not None]
+    was_open = {check.name for check in findings.checks if check.ok is None and check.name in names}
+    findings.checks = [check for check in findings.checks if check.name not in was_open]
+    judged = {check.name for check in findings.checks}
     for promise in about_values(claims):
+        if promise_name(promise) in judged:
+            continue
         if promise.kind == "t" and marginal is None:
             findings.skip(promise_name(promise), "needs the original: how often each value occurs is told rounded")
             continue

@@ -174,7 +174,7 @@ def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
 
 def is_half(cut: object) -> bool:
     """Tell whether a cut lies in the middle between two whole numbers."""
-    return isinstance(cut, float) and math.isfinite(cut) and abs(cut) < 2**52 and cut % 1 == 0.5  # noqa: PLR2004
+    return isinstance(cut, float) and math.isfinite(cut) and abs(cut) < 2**52 and cut % 1 == 0.5
 
 
 def _read_leaves(reading: Reading, entry: dict[str, Any], where: str, counts: Array) -> Leaves | None:
@@ -249,7 +249,7 @@ class Scale:
         if not len(self.ends):
             return np.ones(len(values), np.int32)
         hit = self.ends[np.minimum(at, len(self.ends) - 1)] == values
-        return (2 * at + 1 + hit).astype(np.int32)
+        return np.asarray(2 * at + 1 + hit, np.int32)
 
 
 def read_cells(q: Quasi, lo: pl.Series, hi: pl.Series) -> tuple[list[str], Scale, Array, Array]:

@@ -1,4 +1,4 @@
-"""What the manifest tells about the originals' values, held against them: counts, and nothing that k rows do not share."""
+"""What the manifest tells about the originals' values: counts, and nothing that fewer than k rows share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from incrowd.verify.originals import Originals
 from incrowd.verify.published import Leaves, Quasi, Ranges, is_rest_name, numbers_of
 from incrowd.verify.verdict import Findings
 
-def check_counts_and_rare(findings: Findings, claims: Claims, originals: Originals, leaves: list[Array], behind: Array) -> None:
+
+def check_counts_and_rare(
+    findings: Findings, claims: Claims, originals: Originals, leaves: list[Array], behind: Array
+) -> None:
     """Judge counts, cuts and listed values by the originals behind the released rows.
 
     Parameters
@@ -32,26 +35,12 @@ def check_counts_and_rare(findings: Findings, claims: Claims, originals: Origina
             counts += _wrong_counts(claims, q.name, q.counts, true)
             counts += _wrong_missing(claims, q, int(own[-1]))
             rare += _rare_ranges(claims, q, true, numbers_of(column.values)[own[:-1] > 0])
-    if claims.sensitive is not None and claims.sensitive.counts is not None and originals.sensitive is not None:
-        counts += _wrong_counts(
-            claims, claims.sensitive.name, claims.sensitive.counts, sensitive_counts(claims, originals, behind)
-        )
+    about, secret = claims.sensitive, originals.sensitive
+    if about is not None and about.values is not None and about.counts is not None and secret is not None:
+        true = _summed(secret.ranks_in(about.values), secret.count(behind), len(about.values))
+        counts += _wrong_counts(claims, about.name, about.counts, true)
     findings.judge("original counts", counts, "every count is that of the originals, rounded where it is to be")
     findings.judge("rare values", rare, f"nothing is told that fewer than {claims.least} rows share")
-
-
-def sensitive_ranks(claims: Claims, originals: Originals) -> Array:
-    """Return the place of each distinct sensitive value, and of the missing one, among the listed ones, or -1."""
-    assert claims.sensitive is not None and originals.sensitive is not None and claims.sensitive.values is not None
-    place = {value: at for at, value in enumerate(claims.sensitive.values.to_list())}
-    return np.array([place.get(value, -1) for value in [*originals.sensitive.values.to_list(), None]], np.int32)
-
-
-def sensitive_counts(claims: Claims, originals: Originals, behind: Array) -> Array:
-    """Return how often each listed sensitive value occurs."""
-    assert claims.sensitive is not None and originals.sensitive is not None and claims.sensitive.values is not None
-    own = originals.sensitive.count(behind)
-    return _summed(sensitive_ranks(claims, originals), own, len(claims.sensitive.values))
 
 
 def _summed(place: Array, counts: Array, n: int) -> Array:
