@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from incrowd.audit import Audit
     from incrowd.audit.rules import RuleAudit
 
-_TABLES = (".csv", ".parquet", ".feather", ".arrow", ".xlsx")
-
 
 def run(
     screen: Screen,
@@ -32,10 +30,12 @@ def run(
     as_json: bool,
 ) -> bool:
     """Audit a model file or a table of rules, print what was found, and return whether k holds."""
+    from incrowd import io
+
     if repair is not None and repair.exists():
         fact = f"{repair} exists already"
         raise ParameterError(fact, "choose another name, or remove it first")
-    is_rules = model.suffix in _TABLES
+    is_rules = io.find_format(model) is not None
     found: Audit | RuleAudit
     if is_rules:
         found = _audit_rules(model, data, public, people, k, rounding)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, written_paths
 from incrowd.io.canonical import write_canonical_csv, write_canonical_parquet
 from incrowd.io.files import read, write
+from incrowd.io.formats import FORMATS, Format, find_format, format_of
 from incrowd.io.frames import from_polars, kind_of, to_polars
 
 __all__ = [
+    "FORMATS",
+    "Format",
     "atomic_file",
     "atomic_folder",
     "atomic_folders",
+    "find_format",
+    "format_of",
     "from_polars",
     "kind_of",
     "read",

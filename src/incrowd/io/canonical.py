@@ -53,9 +53,10 @@ def write_canonical_csv(frame: pl.DataFrame, path: str | Path) -> None:
 def write_canonical_parquet(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as canonical Parquet: the same bytes for the same table, under one version of polars."""
     # One piece per column, because the pieces that a table happens to be made of would decide where pages end.
-    frame.rechunk().write_parquet(
-        Path(path), compression="zstd", compression_level=3, statistics=False, row_group_size=ROW_GROUP
-    )
+    with Path(path).open("wb") as handle:
+        frame.rechunk().write_parquet(
+            handle, compression="zstd", compression_level=3, statistics=False, row_group_size=ROW_GROUP
+        )
 
 
 def _joined(text: pl.DataFrame) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import IO, BinaryIO, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,20 @@ def read_delimited(path: Path, report: Callable[[int], None], *, delimiter: str 
         fact = f'"{path}" has a header and no rows.'
         raise InputError(fact, "Check that the export was complete.")
     return pl.concat(parts, rechunk=False)
+
+
+def write_delimited(frame: pl.DataFrame, path: Path, *, delimiter: str) -> None:
+    """Write a text table; gzipped if the name ends in `.gz`."""
+    # Some versions of the writer leave carriage returns bare, and a reader then takes them for the end of a line.
+    bare = any((column.dtype == pl.String) and column.str.contains("\r", literal=True).any() for column in frame)
+    style: Literal["non_numeric", "necessary"] = "non_numeric" if bare else "necessary"
+    with path.open("wb") as handle:
+        if path.suffix.lower() != ".gz":
+            frame.write_csv(handle, separator=delimiter, quote_style=style)
+            return
+        # Without name and time, so that equal tables give equal files.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=handle, compresslevel=6, mtime=0) as packed:
+            frame.write_csv(cast("IO[bytes]", packed), separator=delimiter, quote_style=style)
 
 
 @dataclass(frozen=True)

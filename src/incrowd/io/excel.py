@@ -22,7 +22,7 @@ def read_excel(path: Path) -> pl.DataFrame:
         fact = "Reading Excel files needs fastexcel, which is not installed."
         raise MissingDependencyError(fact, extra="excel") from None
     try:
-        workbook = fastexcel.read_excel(str(path))
+        workbook = fastexcel.read_excel(path.read_bytes())
         # The reader numbers repeated names and invents missing ones, so they are read as a row first.
         header = workbook.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
         names = [name or "" for name in header.row(0)] if header.height else []

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
 
 import polars as pl
 
@@ -14,27 +12,10 @@ from incrowd.errors import InputError
 from incrowd.io.atomic import atomic_file
 from incrowd.io.columns import check_types, declare, guessed, without_tokens
 from incrowd.io.databases import read_query, write_table
-from incrowd.io.delimited import read_delimited
-from incrowd.io.excel import read_excel, write_excel
+from incrowd.io.formats import Format, Types, format_of, writable_suffixes
 from incrowd.io.frames import Frame, to_polars
 
 Progress = Callable[[str, int, int], None]
-
-_FORMATS = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".txt": "text",
-    ".csv.gz": "text",
-    ".tsv.gz": "text",
-    ".txt.gz": "text",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".xlsx": "excel",
-    ".xls": "excel",
-}
 
 
 def read(
@@ -50,8 +31,8 @@ def read(
     Parameters
     ----------
     source
-        A file (`.csv`, `.tsv`, `.txt`, these with `.gz`, `.parquet`, `.arrow`, `.feather`, `.xlsx`, `.xls`)
-        or a database URL such as `sqlite:///people.db`.
+        A file in one of the formats that `FORMATS` lists, or a database URL such as `sqlite:///people.db`, which is
+        opened for reading only.
     query
         What to ask the database.
     types
@@ -76,19 +57,19 @@ def read(
     if isinstance(source, str) and _is_url(source):
         notify("reading", 0, 0)
         frame = read_query(source, query, lambda rows: notify("reading", rows, 0))
-        where, text_format = "The result of the query", False
+        where, kind = "The result of the query", Types.OF_COLUMNS
         notify("reading", frame.height, max(frame.height, 1))
     else:
         path = _input_file(Path(source), query)
-        where, text_format = f'"{path}"', _format(path) == "text"
-        frame = _read_file(path, notify)
+        where, kind = f'"{path}"', format_of(path).types
+        frame = _read_file(path, format_of(path), notify)
     if not frame.height:
         fact = f"{where} has no rows."
         raise InputError(fact, "Check that the export was complete.")
-    if text_format:
+    if kind is Types.NONE:
         frame = _guess_types(frame, types, tokens, notify)
     else:
-        frame = _without_tokens(to_polars(frame), tokens, where)
+        frame = _without_tokens(to_polars(frame), tokens, kind)
     return declare(frame, types, where)
 
 
@@ -112,12 +93,12 @@ def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
     if table is not None:
         fact = f'"{target}" is a file and takes no table name.'
         raise InputError(fact, "Leave table out, or give a database URL.")
-    kind = _format(target)
-    if target.suffix.lower() == ".xls":
-        fact = f'Cannot write "{target}": the old Excel format can only be read.'
-        raise InputError(fact, "Use the suffix .xlsx.")
+    writer = format_of(target).write
+    if writer is None:
+        fact = f'Cannot write "{target}": this format can only be read.'
+        raise InputError(fact, f"Use one of the suffixes {', '.join(writable_suffixes())}.")
     with atomic_file(target) as temporary:
-        _WRITERS[kind](plain, temporary)
+        writer(plain, temporary)
 
 
 def _silent(_stage: str, _done: int, _total: int) -> None:
@@ -126,19 +107,6 @@ def _silent(_stage: str, _done: int, _total: int) -> None:
 
 def _is_url(source: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", source) is not None
-
-
-def _suffix(path: Path) -> str:
-    name = path.name.lower()
-    return "".join(Path(name).suffixes[-2:]) if name.endswith(".gz") else Path(name).suffix
-
-
-def _format(path: Path) -> str:
-    suffix = _suffix(path)
-    if suffix not in _FORMATS:
-        fact = f'"{path}" has the suffix "{suffix}", which is not a known format.'
-        raise InputError(fact, f"Known are {', '.join(_FORMATS)}, and database URLs.")
-    return _FORMATS[suffix]
 
 
 def _input_file(path: Path, query: str | None) -> Path:
@@ -158,37 +126,19 @@ def _input_file(path: Path, query: str | None) -> Path:
     except OSError as error:
         fact = f'"{path}" cannot be opened: {error.strerror}.'
         raise InputError(fact, "Check that you may read it.") from None
-    _format(path)
+    format_of(path)
     if empty:
         fact = f'"{path}" is empty.'
         raise InputError(fact, "Check that the export was complete.")
     return path
 
 
-def _read_file(path: Path, notify: Progress) -> pl.DataFrame:
-    kind = _format(path)
+def _read_file(path: Path, kind: Format, notify: Progress) -> pl.DataFrame:
     size = path.stat().st_size
     notify("reading", 0, size)
-    if kind == "text":
-        delimiter = "\t" if _suffix(path).startswith(".tsv") else None
-        frame = read_delimited(path, lambda done: notify("reading", min(done, size), size), delimiter=delimiter)
-    elif kind == "excel":
-        frame = read_excel(path)
-    else:
-        frame = _read_binary(path, kind)
+    frame = kind.read(path, lambda done: notify("reading", min(done, size), size))
     notify("reading", size, size)
     return frame
-
-
-def _read_binary(path: Path, kind: str) -> pl.DataFrame:
-    try:
-        if kind == "parquet":
-            return pl.read_parquet(path, glob=False, hive_partitioning=False)
-        # Not by path, which may map the file into memory: it could be replaced while the frame lives.
-        return pl.read_ipc(path.read_bytes())
-    except (OSError, pl.exceptions.PolarsError):
-        fact = f'"{path}" is not {"a Parquet" if kind == "parquet" else "an Arrow"} file, or it is damaged.'
-    raise InputError(fact, "Write it again, or check that the copy is complete.")
 
 
 def _guess_types(frame: pl.DataFrame, types: Mapping[str, str], tokens: list[str], notify: Progress) -> pl.DataFrame:
@@ -201,36 +151,14 @@ def _guess_types(frame: pl.DataFrame, types: Mapping[str, str], tokens: list[str
     return pl.DataFrame(columns)
 
 
-def _without_tokens(frame: pl.DataFrame, tokens: list[str], where: str) -> pl.DataFrame:
+def _without_tokens(frame: pl.DataFrame, tokens: list[str], kind: Types) -> pl.DataFrame:
     if not tokens:
         return frame
     changed = []
     for column in frame:
         if column.dtype == pl.String:
             text = without_tokens(column, tokens)
-            # On a sheet, one token among numbers turns the whole column into text.
-            sheet = where.lower().endswith(('.xlsx"', '.xls"')) and text.null_count() > column.null_count()
-            changed.append(guessed(text) if sheet else text)
+            # One token among numbers has turned the whole column into text.
+            mixed = kind is Types.OF_CELLS and text.null_count() > column.null_count()
+            changed.append(guessed(text) if mixed else text)
     return frame.with_columns(changed)
-
-
-def _write_text(frame: pl.DataFrame, path: Path) -> None:
-    separator = "," if _suffix(path).startswith(".csv") else "\t"
-    # The writer leaves carriage returns bare, and a reader then takes them for the end of a line.
-    bare = any((column.dtype == pl.String) and column.str.contains("\r", literal=True).any() for column in frame)
-    style: Any = "non_numeric" if bare else "necessary"
-    with path.open("wb") as handle:
-        if path.suffix.lower() != ".gz":
-            frame.write_csv(handle, separator=separator, quote_style=style)
-            return
-        # Without name and time, so that equal tables give equal files.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=handle, compresslevel=6, mtime=0) as packed:
-            frame.write_csv(cast("IO[bytes]", packed), separator=separator, quote_style=style)
-
-
-_WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
-    "text": _write_text,
-    "parquet": lambda frame, path: frame.write_parquet(path),
-    "arrow": lambda frame, path: frame.write_ipc(path),
-    "excel": write_excel,
-}

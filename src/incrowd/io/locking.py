@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +12,8 @@ from pathlib import Path
 
 from incrowd.errors import InputError
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ModuleNotFoundError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 _PATIENCE = 60.0  # seconds; a lock is held while a small file is read and written
 _PAUSE = 0.02
@@ -29,7 +28,7 @@ def lock(handle: int) -> bool | None:
     bool or None
         True: it is ours; False: somebody else has it; None: the system has no such locks here.
     """
-    if fcntl is None:  # pragma: no cover - Windows
+    if sys.platform == "win32":
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

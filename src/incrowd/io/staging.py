@@ -53,10 +53,13 @@ class Staging:
             folder = target.parent / f".{target.name[:_MOST]}.{secrets.token_hex(8)}.incrowd"
             folder.mkdir(mode=0o700)
             handle = _opened(folder)
-            # Somebody who cleans may have taken it for a left one in the moment before it was locked.
-            if handle is None or (lock(handle) is not False and _same(folder, os.fstat(handle))):
-                return cls(folder, handle)
-            os.close(handle)
+            # Somebody who cleans may take it for a left one in the moment before it is locked.
+            if handle is None and folder.is_dir():
+                return cls(folder, None)  # a system that opens no folders, where nobody cleans
+            if handle is not None:
+                if lock(handle) is not False and _same(folder, os.fstat(handle)):
+                    return cls(folder, handle)
+                os.close(handle)
 
     def place(self, targets: list[Path]) -> None:
         """Give each target, made in here under its own name, its name outside: all of them or none; the first last."""
@@ -112,8 +115,8 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in dict.fromkeys(held):
-            signal.raise_signal(number)
+        for late in dict.fromkeys(held):
+            signal.raise_signal(late)
 
 
 def sync_file(path: Path) -> None:

@@ -1,0 +1,99 @@
+"""The one list of file formats: a new format is a file that reads and writes it, and an entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from incrowd.errors import InputError
+from incrowd.io.binary import read_arrow, read_parquet, write_arrow, write_parquet
+from incrowd.io.delimited import read_delimited, write_delimited
+from incrowd.io.excel import read_excel, write_excel
+
+Report = Callable[[int], None]
+
+
+class Types(Enum):
+    """What a format tells about types."""
+
+    NONE = "all cells are text; the types of columns have to be found"
+    OF_CELLS = "each cell has a type; one cell of text makes its column text"
+    OF_COLUMNS = "each column has a type"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format of tables in files.
+
+    Parameters
+    ----------
+    name
+        Its name for people.
+    suffixes
+        How the names of its files end; with two parts if they are packed.
+    read
+        Reads a file; calls its second argument with the number of bytes done, if it knows.
+    write
+        Writes a frame to a path; None if the format can only be read.
+    types
+        What the file tells about types.
+    extra
+        The extra of this package (``pip install 'incrowd[...]'``) that the format needs.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, Report], pl.DataFrame]
+    write: Callable[[pl.DataFrame, Path], None] | None
+    types: Types = Types.OF_COLUMNS
+    extra: str | None = None
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("CSV", (".csv", ".csv.gz"), read_delimited, partial(write_delimited, delimiter=","), types=Types.NONE),
+    Format(
+        "TSV",
+        (".tsv", ".tsv.gz"),
+        partial(read_delimited, delimiter="\t"),
+        partial(write_delimited, delimiter="\t"),
+        types=Types.NONE,
+    ),
+    Format("text", (".txt", ".txt.gz"), read_delimited, partial(write_delimited, delimiter="\t"), types=Types.NONE),
+    Format("Parquet", (".parquet", ".pq"), lambda path, _: read_parquet(path), write_parquet),
+    Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, _: read_arrow(path), write_arrow),
+    Format("Excel", (".xlsx",), lambda path, _: read_excel(path), write_excel, types=Types.OF_CELLS, extra="excel"),
+    Format("Excel 97", (".xls",), lambda path, _: read_excel(path), None, types=Types.OF_CELLS, extra="excel"),
+)
+
+
+def find_format(path: str | Path) -> Format | None:
+    """Return the format of a file by its suffix, if it is one of ours."""
+    suffixes = Path(Path(path).name.lower()).suffixes
+    suffix = "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    return next((entry for entry in FORMATS if suffix in entry.suffixes), None)
+
+
+def format_of(path: str | Path) -> Format:
+    """Return the format of a file by its suffix; one that we do not know is an `InputError`.
+
+    Examples
+    --------
+    >>> format_of("rules.TSV.gz").name
+    'TSV'
+    """
+    found = find_format(path)
+    if found is None:
+        known = [suffix for entry in FORMATS for suffix in entry.suffixes]
+        fact = f'"{path}" has the suffix "{Path(path).suffix}", which is not a known format.'
+        raise InputError(fact, f"Known are {', '.join(known)}, and database URLs.")
+    return found
+
+
+def writable_suffixes() -> list[str]:
+    """Return the suffixes of files that can be written."""
+    return [suffix for entry in FORMATS if entry.write is not None for suffix in entry.suffixes]
