@@ -13,6 +13,7 @@ from skops import io as skops_io
 from test_publish_errors import run
 
 import incrowd as ic
+from incrowd import io
 
 ROWS = 200
 
@@ -73,6 +74,13 @@ def test_rules_from_numbers_alone(folder, incrowd):
     code, _, err = incrowd(*given, "-k", "31", "--repair", "safe.csv")
     assert code == 3, err
     assert pl.read_csv(folder / "safe.csv").height == 1
+
+
+@pytest.mark.parametrize("suffix", [suffix for entry in io.FORMATS if entry.write for suffix in entry.suffixes])
+def test_rules_in_every_format_of_tables(folder, incrowd, suffix):
+    io.write(pl.read_csv(folder / "rules.csv"), folder / f"rules{suffix}")
+    code, _, err = incrowd(f"rules{suffix}", "--public", "cherries,candles", "--people", "1000", "-k", "31")
+    assert code == 3, err
 
 
 @pytest.mark.parametrize(

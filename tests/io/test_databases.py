@@ -3,14 +3,16 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import sys
+import types
 from pathlib import Path
 
 import polars as pl
 import pytest
+import sqlalchemy
 from polars.testing import assert_frame_equal
 
 from incrowd.errors import InputError, MissingDependencyError
-from incrowd.io import read, write
+from incrowd.io import databases, read, write
 
 FULL = pl.DataFrame(
     {
@@ -110,7 +112,7 @@ def test_database_errors(tmp_path):
     fails(url, "needs a query")
     error = fails(url, r"did not answer the query \(OperationalError\)", query=f"select * from nobody -- {SECRET}")
     assert "people" in error.hint
-    fails(url, "gives no table back", query="delete from people")
+    fails(url, "gives no table back", query="pragma foreign_keys = 1")
     fails(url, 'has 2 columns named "a"', query="select a, a from people")
     fails(url, "has no rows", query="select * from people where 0")
     mixed = "select a as v from people union all select 1"
@@ -119,6 +121,85 @@ def test_database_errors(tmp_path):
     assert read(url, query="select count(*) as n from people")["n"].to_list() == [2]
     fails(text_file(tmp_path, "a\n1\n"), "takes no query", query="select 1")
     fails(f"sqlite:///{text_file(tmp_path, SECRET * 100, 'no.db')}", "did not answer", query="select * from x")
+
+
+ORDERS = [
+    "drop table people",
+    " -- a comment\n /* another\none */ DROP table people",
+    "delete from people",
+    "delete from people returning a",
+    "update people set a = 'x' returning a",
+    "with x as (select 1) delete from people returning a",
+    "insert into people values ('x')",
+    "create table more (a)",
+    "create table more as select * from people",
+    "select 1; drop table people",
+    "attach database 'more.db' as more",
+    "vacuum",
+    "pragma user_version = 7",
+    "pragma query_only = off",
+    "begin",
+    ";",
+    "--",
+]
+
+
+@pytest.mark.parametrize("query", ORDERS)
+@pytest.mark.parametrize("form", ["sqlite:///{}", "sqlite+pysqlite:///{}?timeout=3", "sqlite:///file:{}?uri=true"])
+def test_a_query_changes_nothing(tmp_path, monkeypatch, query, form):
+    monkeypatch.chdir(tmp_path)
+    name = "a.db" if "file" in form else "a b%25#ü.db"
+    write(pl.DataFrame({"a": [SECRET, "x"]}), f"sqlite:///{name}", table="people")
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+    fails(form.format(name), "database", query=query)
+    assert path.read_bytes() == before
+    assert names(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select a from people",
+        "\n\tSELECT a FROM people",
+        "/* all */ with x as (select a from people) select * from x",
+        "values ('x'), ('y')",
+        "-- which\nselect a from people;",
+    ],
+)
+def test_questions_are_answered(tmp_path, query):
+    write(pl.DataFrame({"a": ["x", "y"]}), f"sqlite:///{tmp_path}/a.db", table="people")
+    assert read(f"sqlite:///{tmp_path}/a.db", query=query).rows() == [("x",), ("y",)]
+
+
+def test_other_databases_are_asked_for_sessions_that_only_read():
+    """What is sent when a connection opens, before any query; a driver in memory writes it down."""
+    said: list[str] = []
+
+    class Cursor:
+        def execute(self, order):
+            said.append(order)
+
+        def close(self):
+            said.append("close")
+
+    class Connection:
+        def cursor(self):
+            return Cursor()
+
+        def commit(self):
+            said.append("commit")
+
+    for dialect, word in {"postgresql": "CHARACTERISTICS", "mysql": "SET SESSION TRANSACTION READ ONLY"}.items():
+        said.clear()
+        driver = types.ModuleType("driver")
+        driver.paramstyle, driver.Error, driver.__version__ = "format", Exception, "9.9.9"
+        engine = databases._read_only(sqlalchemy.create_engine(f"{dialect}://host/name", module=driver), None)
+        opened = next(iter(engine.pool.dispatch.connect))
+        opened(Connection(), None)
+        assert word in said[0]
+        assert "READ ONLY" in said[0]
+        assert said[1:] == ["close", "commit"]
 
 
 @pytest.mark.parametrize(

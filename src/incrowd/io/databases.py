@@ -1,14 +1,19 @@
 """SQL databases through SQLAlchemy.
 
+A query cannot change anything: only statements that ask are sent, in a session that may only read where the database
+has such a thing, and in a transaction that is always rolled back.
 A message of a driver may quote cells, and a URL may hold a password, so errors name neither.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
 
@@ -20,6 +25,14 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 _FETCH = 50_000
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*([^\s(;]*)", re.DOTALL)
+_QUESTIONS = {"select", "with", "values", "table", "from", "show", "describe", "explain", "pragma"}
+_READ_ONLY = {
+    "sqlite": "PRAGMA query_only = ON",
+    "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    "mysql": "SET SESSION TRANSACTION READ ONLY",
+    "mariadb": "SET SESSION TRANSACTION READ ONLY",
+}
 
 
 def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl.DataFrame:
@@ -27,9 +40,10 @@ def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl
     if not query or not query.strip():
         fact = "A database needs a query."
         raise InputError(fact, 'Give one, for example query="select * from patients".')
-    with _engine(url, must_exist=True) as (engine, label):
+    with _engine(url, read_only=True) as (engine, label):
         import sqlalchemy as sa  # noqa: PLC0415
 
+        _refuse_orders(query, label)
         try:
             names, columns = _fetch(engine, query, label, report)
         except sa.exc.SQLAlchemyError as error:
@@ -48,7 +62,7 @@ def write_table(frame: pl.DataFrame, url: str, table: str | None) -> None:
     if not table:
         fact = "Writing to a database needs the name of a table."
         raise InputError(fact, 'Give one, for example table="release".')
-    with _engine(url, must_exist=False) as (engine, label):
+    with _engine(url, read_only=False) as (engine, label):
         import sqlalchemy as sa  # noqa: PLC0415
 
         created = _sqlite_file(engine.url)
@@ -110,6 +124,7 @@ def _table(frame: pl.DataFrame, name: str) -> sa.Table:
 def _fetch(
     engine: sa.Engine, query: str, label: str, report: Callable[[int], None]
 ) -> tuple[list[str], list[list[Any]]]:
+    # Never committed: what the connection did is rolled back at its end.
     with engine.connect() as connection:
         # Not sqlalchemy.text, which takes every ":word" for a parameter.
         result = connection.execution_options(stream_results=True).exec_driver_sql(query)
@@ -127,7 +142,7 @@ def _fetch(
 
 
 @contextmanager
-def _engine(url: str, *, must_exist: bool) -> Iterator[tuple[sa.Engine, str]]:
+def _engine(url: str, *, read_only: bool) -> Iterator[tuple[sa.Engine, str]]:
     try:
         import sqlalchemy as sa  # noqa: PLC0415
     except ModuleNotFoundError:
@@ -147,13 +162,47 @@ def _engine(url: str, *, must_exist: bool) -> Iterator[tuple[sa.Engine, str]]:
         raise MissingDependencyError(fact, f"pip install {error.name}") from None
     file = _sqlite_file(engine.url)
     # SQLite would create an empty database for a mistyped name.
-    if must_exist and file is not None and not file.is_file():
+    if read_only and file is not None and not file.is_file():
         fact = f'There is no database file "{file}".'
         raise InputError(fact, "sqlite:///name.db is relative to the working folder, sqlite:////name.db is absolute.")
+    label = f'The {dialect} database "{engine.url.database or ""}"'
+    if read_only:
+        engine = _read_only(engine, file)
     try:
-        yield engine, f'The {dialect} database "{engine.url.database or ""}"'
+        yield engine, label
     finally:
         engine.dispose()
+
+
+def _refuse_orders(query: str, label: str) -> None:
+    """Refuse what is not a question, before it is sent: some databases would carry out an order and keep it."""
+    found = _FIRST_WORD.match(query)
+    word = found[1].lower() if found else ""
+    if word not in _QUESTIONS:
+        fact = f"{label}: only queries are sent, and this statement begins with '{word}'."
+        raise InputError(fact, "Use a select statement.")
+
+
+def _read_only(engine: sa.Engine, file: Path | None) -> sa.Engine:
+    """Return an engine whose sessions may only read, as far as the database knows such sessions."""
+    import sqlalchemy as sa  # noqa: PLC0415
+
+    if file is not None and engine.url.get_driver_name() == "pysqlite":
+        name = quote(os.fsencode(file.absolute()))
+        url = engine.url.set(database=f"file:{name}", query={**engine.url.query, "mode": "ro", "uri": "true"})
+        engine.dispose()
+        engine = sa.create_engine(url)
+    order = _READ_ONLY.get(engine.url.get_backend_name())
+
+    def begin(connection: Any, _record: object) -> None:  # noqa: ANN401 - of whichever driver
+        cursor = connection.cursor()
+        cursor.execute(order)
+        cursor.close()
+        connection.commit()  # or the setting would end with the first transaction
+
+    if order is not None:
+        sa.event.listen(engine, "connect", begin)
+    return engine
 
 
 def _sqlite_file(url: sa.URL) -> Path | None:
