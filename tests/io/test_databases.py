@@ -3,16 +3,14 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import sys
-import types
 from pathlib import Path
 
 import polars as pl
 import pytest
-import sqlalchemy
 from polars.testing import assert_frame_equal
 
 from incrowd.errors import InputError, MissingDependencyError
-from incrowd.io import databases, read, write
+from incrowd.io import read, write
 
 FULL = pl.DataFrame(
     {
@@ -170,36 +168,6 @@ def test_a_query_changes_nothing(tmp_path, monkeypatch, query, form):
 def test_questions_are_answered(tmp_path, query):
     write(pl.DataFrame({"a": ["x", "y"]}), f"sqlite:///{tmp_path}/a.db", table="people")
     assert read(f"sqlite:///{tmp_path}/a.db", query=query).rows() == [("x",), ("y",)]
-
-
-def test_other_databases_are_asked_for_sessions_that_only_read():
-    """What is sent when a connection opens, before any query; a driver in memory writes it down."""
-    said: list[str] = []
-
-    class Cursor:
-        def execute(self, order):
-            said.append(order)
-
-        def close(self):
-            said.append("close")
-
-    class Connection:
-        def cursor(self):
-            return Cursor()
-
-        def commit(self):
-            said.append("commit")
-
-    for dialect, word in {"postgresql": "CHARACTERISTICS", "mysql": "SET SESSION TRANSACTION READ ONLY"}.items():
-        said.clear()
-        driver = types.ModuleType("driver")
-        driver.paramstyle, driver.Error, driver.__version__ = "format", Exception, "9.9.9"
-        engine = databases._read_only(sqlalchemy.create_engine(f"{dialect}://host/name", module=driver), None)
-        opened = next(iter(engine.pool.dispatch.connect))
-        opened(Connection(), None)
-        assert word in said[0]
-        assert "READ ONLY" in said[0]
-        assert said[1:] == ["close", "commit"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ MISSING = "(missing)"
 OUTSIDE = -1
 """The code of a value that is not a leaf."""
 
-_WHOLE = 2**53  # up to it, every whole number is a float
 
 _TYPES: dict[str, pl.DataType] = {
     "int": pl.Int64(),
@@ -131,17 +130,16 @@ def leaves_to_data(leaves: pl.Series) -> list[Any]:
 
 
 def text(leaves: pl.Series) -> list[str]:
-    """Write every leaf as people write it: whole numbers without a point, dates in ISO form."""
+    """Write every leaf as people write it: dates in ISO form, whole numbers without a point.
+
+    Other floats have as few digits as read back as the same number, so that a range contains its own ends.
+    """
     if leaves.dtype == pl.Float64:
-        return [MISSING if v is None else _float_text(v) for v in leaves.to_list()]
+        # Adding zero takes the sign from zero.
+        return [MISSING if v is None else repr(v + 0.0).removesuffix(".0") for v in leaves.to_list()]
     if leaves.dtype == pl.Boolean:
         return [MISSING if v is None else str(v).lower() for v in leaves.to_list()]
     return leaves.cast(pl.String()).fill_null(MISSING).to_list()
-
-
-def _float_text(value: float) -> str:
-    """Write a number so that it reads back as the same: 0.1 + 0.2 is not 0.3."""
-    return str(int(value)) if value.is_integer() and abs(value) < _WHOLE else repr(value)
 
 
 class Hierarchy(ABC):

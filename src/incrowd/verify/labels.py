@@ -9,7 +9,7 @@ from incrowd.verify.published import Leaves
 
 MISSING = "(missing)"
 _WRITTEN_OUT = 4
-_WHOLE = 2**53
+_WHOLE = 10**16  # from it on, numbers are written with an exponent
 
 
 def write_value(value: Any) -> str:  # noqa: ANN401 - plain data
