@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, written_paths
 from incrowd.io.canonical import write_canonical_csv, write_canonical_parquet
+from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
 from incrowd.io.frames import from_polars, kind_of, to_polars
@@ -19,9 +20,11 @@ __all__ = [
     "from_polars",
     "kind_of",
     "read",
+    "risky_cells",
     "to_polars",
     "write",
     "write_canonical_csv",
     "write_canonical_parquet",
+    "write_excel_safe",
     "written_paths",
 ]
