@@ -42,7 +42,7 @@ def check_parquet(findings: Findings, files: dict[str, tuple[bytes, pl.DataFrame
         spoiled = [name for name, (data, frame) in files.items() if parquet_bytes(frame) != data]
         problems += [f"{name} is not written as polars {version} writes its content" for name in spoiled]
     elif not problems:
-        why = f"the bytes of Parquet files can be compared by the polars that wrote them only, and this is {pl.__version__}"
+        why = f"only the polars that wrote a Parquet file can write the same bytes, and this is {pl.__version__}"
         findings.skip("parquet", why)
         return
     findings.judge("parquet", problems, "written again, every byte is the same")
