@@ -1,12 +1,25 @@
 """A ledger of releases: it warns when a table is published a second time, for releases about the same people add up.
 
-The ledger is a small JSON file that the owner keeps. It holds no cell of any table: per release the folder, the date,
-the method, the promises, the number of rows, for each column a keyed hash of its name and values in sorted order, and
-the least 256 of the keyed hashes of its rows. Two tables with as many rows and an equal column are taken for the same
-table; tables that share at least a tenth of their rows, by those 256, are about the same people, too, if rows tell
-people apart: nine of ten are unlike all others. The key is in the ledger, so keep the file to yourself, as you would
-the original. Rows count as they are in the original, with all columns: not recognized is a table of the same people in
-which a column was renamed, or changed in nearly every row.
+The ledger is a text file that the owner keeps: a line with a key, then one line of JSON per release. It holds no cell
+of any table: per release the folder, the date, the method, the promises, the number of rows, for each column a keyed
+hash of its name and values in sorted order, and the least 256 of the keyed hashes of its rows. Two tables with as many
+rows and an equal column are taken for the same table; tables that share at least a tenth of their rows, by those 256,
+are about the same people, too, if rows tell people apart: nine of ten are unlike all others. The key is in the ledger,
+so keep the file to yourself, as you would the original. Rows count as they are in the original, with all columns: not
+recognized is a table of the same people in which a column was renamed, or changed in nearly every row.
+
+How it is used::
+
+    ledger = Ledger("ledger.json")          # an InputError names a bad line, before anything is made
+    earlier = ledger.earlier(frame, schema_columns)
+    ...                                     # make the release
+    with ledger.recording(release.manifest, frame, "out", refuse=False) as earlier:
+        release.save("out")
+    print(warn(earlier))
+
+`recording` writes the release down as *planned* before the block, and as *done* after it; a block that fails takes its
+line back. If the process is killed, the planned line stays and counts: whether somebody got the release is not known.
+Several processes may share a ledger; each change is made under a lock, to the file as it is then.
 """
 
 from __future__ import annotations
@@ -14,8 +27,11 @@ from __future__ import annotations
 import heapq
 import hmac
 import json
+import os
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -24,25 +40,59 @@ from typing import Any
 import polars as pl
 
 from incrowd import io
-from incrowd.errors import InputError
-from incrowd.release import ProjectionRelease, Release
+from incrowd.errors import InfeasibleError, InputError
+from incrowd.io.locking import locked
+from incrowd.manifest import Guarantee, Manifest
+from incrowd.release import Release
 
-_FORMAT = 1
+_FORMAT, _OLD_FORMAT = 2, 1
 _SKETCH = 256  # hashes of rows that are kept: enough to see a share of a tenth
 _SHARED, _DISTINCT = 0.1, 0.9
+_PLANNED, _DONE = "planned", "done"
+_HINT = "give the file that an earlier run wrote, or a new name"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: folder, date, method, promises, number of rows, hashes of its columns and of some rows."""
+    """One release: folder, date, method, promises, number of rows, hashes of its columns and of some rows.
 
+    Its `state` is ``planned`` while it is written, and stays so if that was cut short.
+    """
+
+    id: str
+    state: str
     folder: str
     date: str
     method: str
-    guarantees: list[dict[str, Any]]
+    k: int
+    promises: str
     rows: int
-    columns: list[str]
+    columns: list[str] = field(default_factory=list)
     people: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Entry:
+        """Read plain data; a `ValueError` names the key that is wrong."""
+        kinds = {"k": int, "rows": int, "columns": list, "people": list}
+        names = set(cls.__dataclass_fields__)
+        if not isinstance(data, dict) or data.keys() != names:
+            wrong = sorted(names ^ data.keys()) if isinstance(data, dict) else ["an object"]
+            raise ValueError(", ".join(wrong))
+        for name in names:
+            kind = kinds.get(name, str)
+            if type(data[name]) is not kind or not all(isinstance(hash_, str) for hash_ in data[name] if kind is list):
+                raise ValueError(name)
+        if data["state"] not in (_PLANNED, _DONE):
+            raise ValueError("state")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class _Book:
+    """What the file says."""
+
+    key: str
+    entries: list[Entry]
 
 
 class Ledger:
@@ -52,70 +102,142 @@ class Ledger:
     ----------
     path
         The ledger's file.
+
+    Raises
+    ------
+    InputError
+        The file is no ledger, one of its lines is bad, or it could not be written later.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        fresh: dict[str, Any] = {"key": secrets.token_hex(32), "releases": []}
-        data = _read(self.path) if self.path.exists() else fresh
-        self._key: str = data["key"]
-        self.entries = [Entry(**entry) for entry in data["releases"]]
+        real = Path(os.path.realpath(path))
+        self._lock = real.with_name(f".{real.name}.lock")
+        self._fresh = _Book(secrets.token_hex(32), [])
+        self._sketch: tuple[pl.DataFrame, str, list[str]] | None = None
+        self.entries = self._read().entries
+        if not os.access(real.parent, os.W_OK) or (real.exists() and not os.access(real, os.W_OK)):
+            fact = f"The ledger {path} cannot be written"
+            raise InputError(fact, "name a file in a folder that exists and is yours")
 
     def earlier(self, original: Any, columns: list[str]) -> list[Entry]:  # noqa: ANN401
         """Return the releases about the same people: as many rows with one of these columns equal, or common rows."""
-        frame = io.to_polars(original)
-        hashes, people = set(self._hashes(frame, columns)), self._people(frame)
+        return self._earlier(self._read(), io.to_polars(original), columns)
+
+    @contextmanager
+    def recording(
+        self,
+        manifest: Manifest,
+        original: Any,  # noqa: ANN401
+        folder: str | Path,
+        *,
+        refuse: bool = False,
+    ) -> Iterator[list[Entry]]:
+        """Write a release down before the block that writes it to disk, and again after it.
+
+        Parameters
+        ----------
+        manifest
+            What the release says of itself.
+        original
+            The table that it was made of.
+        folder
+            Where the block writes it.
+        refuse
+            Raise an `InfeasibleError` if there are earlier releases about the same people.
+
+        Yields
+        ------
+        list of Entry
+            The earlier releases.
+        """
+        frame, number = io.to_polars(original), secrets.token_hex(8)
+        with self._changing() as book:
+            before = self._earlier(book, frame, manifest.recognized_by)
+            if refuse and before:
+                fact = f"A further release was refused: {warn(before)}"
+                raise InfeasibleError(fact, "share one of the earlier releases instead")
+            book.entries.append(self._entry(book.key, number, manifest, frame, folder))
+        try:
+            yield before
+        except BaseException:
+            # Interrupted after the folder had got its name: then the release is there.
+            self._finish(number, done=_is_written(folder))
+            raise
+        self._finish(number, done=True)
+
+    def add(self, release: Release, original: Any, folder: str | Path) -> list[Entry]:  # noqa: ANN401
+        """Write down a release that is on disk already; return the earlier ones of the same table."""
+        with self.recording(release.manifest, original, folder) as before:
+            return before
+
+    def _entry(self, key: str, number: str, manifest: Manifest, frame: pl.DataFrame, folder: str | Path) -> Entry:
+        return Entry(
+            id=number,
+            state=_PLANNED,
+            folder=str(Path(folder).resolve()),
+            date=datetime.now(UTC).strftime("%Y-%m-%d"),
+            method=manifest.method.name,
+            k=manifest.k,
+            promises=manifest.promises,
+            rows=frame.height,
+            columns=_hashes(key, frame, manifest.recognized_by),
+            people=self._people(key, frame),
+        )
+
+    def _finish(self, number: str, *, done: bool) -> None:
+        with self._changing() as book:
+            kept = [e if e.id != number else replace(e, state=_DONE) for e in book.entries if done or e.id != number]
+            book.entries[:] = kept
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Book]:
+        """Give what the file says now, to change it; nobody else does meanwhile."""
+        with locked(self._lock):
+            book = self._read()
+            yield book
+            with io.atomic_file(self.path, owner_only=True) as path:
+                path.write_text(_text(book), encoding="utf-8")
+        self.entries = book.entries
+
+    def _read(self) -> _Book:
+        return _read(self.path) if self.path.exists() else replace(self._fresh, entries=[])
+
+    def _earlier(self, book: _Book, frame: pl.DataFrame, columns: list[str]) -> list[Entry]:
+        if not book.entries:
+            return []
+        hashes, people = set(_hashes(book.key, frame, columns)), self._people(book.key, frame)
         return [
             e
-            for e in self.entries
+            for e in book.entries
             if (e.rows == frame.height and hashes & set(e.columns)) or _shared(people, e.people) >= _SHARED
         ]
 
-    def add(self, release: Release | ProjectionRelease, original: Any, folder: str | Path) -> list[Entry]:  # noqa: ANN401
-        """Write a release down; return the earlier ones of the same table."""
-        frame = io.to_polars(original)
-        columns = columns_of(release)
-        before = self.earlier(frame, columns)
-        entry = Entry(
-            str(Path(folder).resolve()),
-            datetime.now(UTC).strftime("%Y-%m-%d"),
-            release.manifest["method"]["name"],
-            [dict(g) for g in release.manifest["guarantees"]],
-            frame.height,
-            self._hashes(frame, columns),
-            self._people(frame),
-        )
-        self.entries.append(entry)
-        data = {"format": _FORMAT, "key": self._key, "releases": [vars(e) for e in self.entries]}
-        with io.atomic_file(self.path) as path:
-            path.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            path.chmod(0o600)
-        self.path.chmod(0o600)
-        return before
-
-    def _hashes(self, frame: pl.DataFrame, columns: list[str]) -> list[str]:
-        found = []
-        for name in columns:
-            values = frame[name].cast(pl.String()).fill_null("\0").sort()
-            digest = hmac.new(self._key.encode(), f"{name}\1{frame.height}\1".encode(), "sha256")
-            digest.update("\1".join(values.to_list()).encode())
-            found.append(digest.hexdigest())
-        return found
-
-    def _people(self, frame: pl.DataFrame) -> list[str]:
-        """Return the least hashes of distinct rows, which are a random sample of them that is the same everywhere."""
-        texts = [pl.lit(f"{name}\2") + pl.col(name).cast(pl.String()).fill_null("\0") for name in sorted(frame.columns)]
-        rows = frame.select(pl.concat_str(texts, separator="\1").unique())[:, 0]
-        if len(rows) < _DISTINCT * frame.height:
-            return []  # other people would have the same rows by chance
-        key = bytes.fromhex(self._key)
-        return heapq.nsmallest(_SKETCH, (blake2b(row.encode(), digest_size=16, key=key).hexdigest() for row in rows))
+    def _people(self, key: str, frame: pl.DataFrame) -> list[str]:
+        """Return the least hashes of distinct rows; the last table's are kept, for it is asked for more than once."""
+        if self._sketch is None or self._sketch[0] is not frame or self._sketch[1] != key:
+            self._sketch = (frame, key, _people(key, frame))
+        return self._sketch[2]
 
 
-def columns_of(release: Release | ProjectionRelease) -> list[str]:
-    """Return the columns by which a release's table is recognized: what is known about people, and what is not."""
-    about = release.manifest.get("sensitive") or release.manifest.get("class")
-    return [*release.quasi, *([about["name"]] if about else [])]
+def _hashes(key: str, frame: pl.DataFrame, columns: list[str]) -> list[str]:
+    found = []
+    for name in columns:
+        values = io.value_text(frame[name]).fill_null("\0").sort()
+        digest = hmac.new(key.encode(), f"{name}\1{frame.height}\1".encode(), "sha256")
+        digest.update("\1".join(values.to_list()).encode())
+        found.append(digest.hexdigest())
+    return found
+
+
+def _people(key: str, frame: pl.DataFrame) -> list[str]:
+    """Return the least hashes of distinct rows, which are a random sample of them that is the same everywhere."""
+    texts = [pl.lit(f"{name}\2") + io.value_text(frame[name]).fill_null("\0") for name in sorted(frame.columns)]
+    rows = frame.select(pl.concat_str(texts, separator="\1").unique())[:, 0]
+    if len(rows) < _DISTINCT * frame.height:
+        return []  # other people would have the same rows by chance
+    secret = bytes.fromhex(key)
+    return heapq.nsmallest(_SKETCH, (blake2b(row.encode(), digest_size=16, key=secret).hexdigest() for row in rows))
 
 
 def _shared(one: list[str], other: list[str]) -> float:
@@ -127,11 +249,16 @@ def _shared(one: list[str], other: list[str]) -> float:
     return len(seen[0] & seen[1]) / max(1, min(map(len, seen)))
 
 
+def _is_written(folder: str | Path) -> bool:
+    target = Path(folder).resolve()
+    return any(path.resolve() == target for path in io.written_paths())
+
+
 def warn(entries: list[Entry]) -> str | None:
     """Say in words what earlier releases of the same table mean; ``None`` when there are none."""
     if not entries:
         return None
-    listed = ", ".join(f"{e.folder} ({e.method}, {e.date})" for e in entries[-5:])
+    listed = ", ".join(_told(entry) for entry in entries[-5:])
     times = "once" if len(entries) == 1 else f"{len(entries)} times"
     return (
         f"people of this table were published before, {times}: {listed}. Releases "
@@ -139,14 +266,66 @@ def warn(entries: list[Entry]) -> str | None:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _told(entry: Entry) -> str:
+    cut_short = ", being written or cut short" if entry.state == _PLANNED else ""
+    return f"{entry.folder} ({entry.method}, {entry.promises}, {entry.date}{cut_short})"
+
+
+def _text(book: _Book) -> str:
+    head = {"format": _FORMAT, "key": book.key}
+    # In ASCII, because names of folders may hold what ends a line, or is no text at all.
+    return "".join(json.dumps(line) + "\n" for line in (head, *map(vars, book.entries)))
+
+
+def _read(path: Path) -> _Book:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        fine = data["format"] == _FORMAT and isinstance(data["key"], str) and isinstance(data["releases"], list)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         fact = f"{path} cannot be read as a ledger"
-        raise InputError(fact, "give the file that an earlier run wrote, or a new name") from error
-    if not fine:
-        fact = f"{path} is no ledger of format {_FORMAT}"
-        raise InputError(fact, "give the file that an earlier run wrote, or a new name")
-    return dict(data)
+        raise InputError(fact, _HINT) from error
+    if (old := _read_old(text)) is not None:
+        return old
+    lines = text.removesuffix("\n").split("\n")
+    head = _plain(lines[0])
+    if not isinstance(head, dict) or head.get("format") != _FORMAT or not _is_key(head.get("key")):
+        fact = f"{path} cannot be read as a ledger of format {_FORMAT}"
+        raise InputError(fact, _HINT)
+    entries = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            entries.append(Entry.from_dict(json.loads(line)))
+        except ValueError as error:
+            # What is wrong with JSON would quote the line.
+            wrong = "" if isinstance(error, json.JSONDecodeError) else f" (look at: {error})"
+            fact = f"{path}, line {number}: not an entry of a ledger{wrong}"
+            raise InputError(fact, "correct that line or restore the file; without it the ledger is not complete") from None
+    return _Book(head["key"], entries)
+
+
+def _plain(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _is_key(key: object) -> bool:
+    return isinstance(key, str) and len(key) == 64 and set(key) <= set("0123456789abcdef")
+
+
+def _read_old(text: str) -> _Book | None:
+    """Read a ledger of the first format, one JSON object; ``None`` if it is something else."""
+    data = _plain(text)
+    if not isinstance(data, dict) or data.get("format") != _OLD_FORMAT or not _is_key(data.get("key")):
+        return None
+    entries = []
+    for number, given in enumerate(data.get("releases", ())):
+        try:
+            told = dict(given)
+            guarantees = [Guarantee.from_dict(g) for g in told.pop("guarantees")]
+            told |= {"promises": ", ".join(g.text for g in guarantees), "k": max(g.crowd or 1 for g in guarantees)}
+            entries.append(Entry.from_dict({"people": [], **told, "id": f"{number:016x}", "state": _DONE}))
+        except (ValueError, KeyError, TypeError, InputError):
+            fact = f"Release {number + 1} of the ledger is not an entry of format {_OLD_FORMAT}"
+            raise InputError(fact, "correct it or restore the file") from None
+    return _Book(data["key"], entries)

@@ -80,9 +80,10 @@ def before_writing(
     """
     from incrowd.attacks import attack as run
     from incrowd.attacks import load
-    from incrowd.attacks.ledger import Ledger, columns_of
+    from incrowd.attacks.ledger import Ledger
 
-    folders = [] if ledger is None else [Path(e.folder) for e in Ledger(ledger).earlier(frame, columns_of(release))]
+    recognized = release.manifest.recognized_by
+    folders = [] if ledger is None else [Path(e.folder) for e in Ledger(ledger).earlier(frame, recognized)]
     earlier = []
     for folder in folders:
         with suppress(IncrowdError):  # it was moved, or holds projections

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, written_paths
-from incrowd.io.canonical import write_canonical_csv, write_canonical_parquet
+from incrowd.io.canonical import value_text, write_canonical_csv, write_canonical_parquet
 from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
@@ -22,6 +22,7 @@ __all__ = [
     "read",
     "risky_cells",
     "to_polars",
+    "value_text",
     "write",
     "write_canonical_csv",
     "write_canonical_parquet",

@@ -19,6 +19,7 @@ _BATCH = 1 << 18  # rows of text in memory at a time
 _MUST_QUOTE = r'[,"\n\r]'
 # Between these all of polars' versions write a float as Python does: plain digits, as few as read back the same.
 _PLAIN_LEAST, _PLAIN_MOST = 1e-4, 1e15
+_TEXT = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 _FRACTION = {"ms": "%.3f", "us": "%.6f", "ns": "%.9f"}
 
 
@@ -46,7 +47,7 @@ def write_canonical_csv(frame: pl.DataFrame, path: str | Path) -> None:
     with Path(path).open("wb") as handle:
         handle.write(_joined(header))
         for part in frame.iter_slices(_BATCH):
-            text = pl.DataFrame([_text(column).alias(column.name) for column in part])
+            text = pl.DataFrame([_field(column).alias(column.name) for column in part])
             handle.write(_joined(text.fill_null('""') if frame.width == 1 else text))
 
 
@@ -69,23 +70,25 @@ def _check_type(column: pl.Series) -> None:
     dtype = column.dtype
     if dtype.is_integer() or dtype.is_float():
         return
-    if dtype not in (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Categorical, pl.Enum, pl.Null):
+    if dtype not in (pl.Boolean, pl.Date, pl.Datetime, *_TEXT):
         fact = f"Column '{column.name}' has the type {dtype.base_type().__name__}, which has no canonical text"
         raise InputError(fact, "Convert it to text, numbers, dates or bools, or drop the column.")
 
 
-def _text(column: pl.Series) -> pl.Series:
-    """Write each value as the field that stands for it; a missing value stays missing."""
+def value_text(column: pl.Series) -> pl.Series:
+    """Write each value as canonical files do, before quotes; a missing value stays missing."""
     dtype = column.dtype
     if dtype.is_float():
         return _float_text(column)
     if isinstance(dtype, pl.Datetime):
         zone = "" if dtype.time_zone is None else "%:z"
         return column.dt.strftime(f"%Y-%m-%dT%H:%M:%S{_FRACTION[dtype.time_unit]}{zone}")
-    if dtype == pl.Date:
-        return column.dt.strftime("%Y-%m-%d")
-    text = column.cast(pl.String)
-    return text if dtype.is_integer() or dtype == pl.Boolean else _quoted(text)
+    return column.dt.strftime("%Y-%m-%d") if dtype == pl.Date else column.cast(pl.String)
+
+
+def _field(column: pl.Series) -> pl.Series:
+    text = value_text(column)
+    return _quoted(text) if column.dtype in _TEXT else text
 
 
 def _quoted(text: pl.Series) -> pl.Series:

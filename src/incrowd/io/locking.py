@@ -45,7 +45,11 @@ def locked(path: Path) -> Iterator[None]:
     """
     marker = path.with_name(path.name + ".taken")
     deadline = time.monotonic() + _PATIENCE
-    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        fact = f"The lock file '{path}' cannot be made: {os.strerror(error.errno or 0)}"
+        raise InputError(fact, "Choose a folder that exists and that you may write to.") from error
     try:
         while (got := lock(handle)) is False:
             _pause(path, deadline)

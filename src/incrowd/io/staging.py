@@ -97,7 +97,7 @@ def refuse_existing(target: Path) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGTERM until the block has ended."""
+    """Hold back Ctrl-C, SIGTERM and SIGHUP until the block has ended."""
     held: list[int] = []
 
     def hold(number: int, _frame: FrameType | None) -> None:
@@ -105,7 +105,7 @@ def uninterrupted() -> Iterator[None]:
 
     before = {}
     if threading.current_thread() is threading.main_thread():
-        numbers = (signal.SIGINT, signal.SIGTERM)
+        numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
         # None: a handler that was not installed by Python, and could not be put back.
         before = {number: found for number in numbers if (found := signal.getsignal(number)) is not None}
     try:
