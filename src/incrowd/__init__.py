@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from incrowd.audit import Audit, audit
     from incrowd.audit.rules import audit_rules
     from incrowd.errors import (
+        Cancelled,
         HierarchyError,
         IncompatibleError,
         IncrowdError,
@@ -68,6 +69,7 @@ _HOME = {
     "incrowd.audit": ("Audit", "audit"),
     "incrowd.audit.rules": ("audit_rules",),
     "incrowd.errors": (
+        "Cancelled",
         "HierarchyError",
         "IncompatibleError",
         "IncrowdError",
@@ -127,6 +129,7 @@ __all__ = [
     "TDS",
     "AttackReport",
     "Audit",
+    "Cancelled",
     "Comparison",
     "Evaluation",
     "HierarchyError",

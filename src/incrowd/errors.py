@@ -76,6 +76,10 @@ class VerificationError(IncrowdError):
         self.violations: list[str] = list(violations)
 
 
+class Cancelled(IncrowdError):  # noqa: N818 - it is no error
+    """Somebody asked to stop the work; nothing was written."""
+
+
 class PrivacyWarning(UserWarning):
     """A release keeps its promise, and somebody may still learn more than its owner expects."""
 

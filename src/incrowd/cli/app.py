@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from incrowd.cli import attacking, evaluating
-from incrowd.cli.options import Json, Method, Own, Quiet, own_parameters
-from incrowd.cli.show import Screen, summarize
-from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, PrivacyWarning, VerificationError
+from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, expect, keep
+from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
+from incrowd.cli.show import Screen
+from incrowd.errors import ParameterError
 from incrowd.version import __version__
-
-BAD_INPUT, NOT_MET, STOPPED = 2, 3, 130
 
 app = typer.Typer(
     name="incrowd",
     help="Publish tables in which every person is hidden in a crowd of at least k, and check that they are.",
-    epilog="Exit codes: 0 done, 2 bad input, 3 privacy not met.",
+    epilog=CODES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,43 +25,17 @@ app = typer.Typer(
 )
 
 Data = Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, Excel file, or a database URL with --query.")]
-Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a database URL.")]
 Tokens = Annotated[
     list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
 ]
 LKinds = "frequency, distinct, entropy or recursive."
-
-
-def main() -> None:
-    """Run the command line: every error that incrowd raises becomes a message and an exit code."""
-    warnings.simplefilter("ignore", PrivacyWarning)  # they are among the notes
-    try:
-        app()
-    except SystemExit as stop:
-        if stop.code == STOPPED:
-            kept = "What is finished is in the store: the same command goes on from there."
-            print("Stopped.", kept if "--store" in sys.argv else "Nothing was written.", file=sys.stderr)  # noqa: T201
-        raise
-    except (InfeasibleError, VerificationError) as error:
-        _complain(error, NOT_MET)
-    except IncrowdError as error:
-        _complain(error, BAD_INPUT)
-
-
-def _complain(error: IncrowdError, code: int) -> None:
-    if "--json" in sys.argv:
-        found = {"error": type(error).__name__, "fact": error.fact, "hint": error.hint}
-        found |= {name: getattr(error, name) for name in ("best", "violations") if hasattr(error, name)}
-        print(json.dumps(found, ensure_ascii=False))  # noqa: T201
-    else:
-        print(f"Error: {error}", file=sys.stderr)  # noqa: T201
-    sys.exit(code)
+_OWN = {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"}
 
 
 @app.callback(invoke_without_command=True)
 def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        print(__version__)  # noqa: T201
+        Screen().say(__version__)
         raise typer.Exit
 
 
@@ -73,30 +43,27 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
 def init(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
-    sensitive: Annotated[str | None, typer.Option(help="The column to protect; guessed if not given.")] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option(help="The column to protect, only one; guessed if not given.")
+    ] = None,
     missing_token: Tokens = None,
     query: Query = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
-    from incrowd import io
-    from incrowd.schema import Schema
+    from incrowd import workflow
 
-    screen = Screen(quiet=quiet or as_json)
-    _refuse_existing(output)
+    screen = Screen(quiet=quiet, as_json=as_json)
+    workflow.refuse_existing(output)
+    expect(output)
     with screen.progress() as progress:
-        frame = io.read(data, query=query, missing_tokens=missing_token or (), progress=progress)
-    schema = Schema.propose(frame, sensitive=sensitive, missing_tokens=missing_token or ())
-    schema.to_toml(output)
-    columns = [
-        {"column": a.name, "role": a.role.value, "hierarchy": _kind(a), "why": a.why}
-        for a in schema.attributes.values()
-    ]
-    if as_json:
-        print(json.dumps({"schema": str(output), "columns": columns}, ensure_ascii=False))  # noqa: T201
-    else:
-        screen.table(f"{frame.height} rows", columns)
+        found = workflow.propose(
+            data, sensitive=sensitive, missing_tokens=missing_token or (), query=query, run=workflow.Run(progress)
+        )
+        found.schema.to_toml(output)
+    if not screen.data({"schema": str(output), **found.to_dict()}):
+        screen.table(f"{found.rows} rows", found.columns)
         ask = f' --query "{query}"' if query else ""
         screen.say(f"Wrote {output}. Review the roles, then: incrowd publish {data}{ask} -s {output} -k 10 -o release")
 
@@ -118,52 +85,41 @@ def publish(
     ] = None,
     attack: Annotated[bool, typer.Option("--attack", help="Attack it first; write nothing if that succeeds.")] = False,
     ledger: Annotated[Path | None, typer.Option(help="File that remembers releases about the same people.")] = None,
+    refuse_repeat: Annotated[
+        bool, typer.Option("--refuse-repeat", help="With --ledger: refuse a second release about the same people.")
+    ] = False,
+    domains: Annotated[
+        str, typer.Option(help="joined, or exact: the manifest then lists rare values and how often each occurs.")
+    ] = "joined",
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="Also write OUTPUT.excel.csv, in which no cell is a formula.")
+    ] = False,
     query: Query = None,
+    jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Publish a table as a verified release folder."""
-    screen = Screen(quiet=quiet or as_json)
-    for folder in (output, output.with_name(output.name + ".private")):
-        _refuse_existing(folder)
-    with screen.progress() as progress:
-        progress("starting", 0, 1)  # the libraries take a second to load
-        from incrowd import io
-        from incrowd.publish import default_method, make
-        from incrowd.schema import Schema
-
+    screen = Screen(quiet=quiet, as_json=as_json)
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = f"--l-kind is {l_kind}, and -l was not given"
         raise ParameterError(fact, "say how diverse: -l 2")
-    parameters |= own_parameters(option, {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"})
-    roles = Schema.from_toml(schema)
-    publisher = make(method or default_method(roles, parameters), **parameters)
-    if attack and publisher.kind == "projections":
-        fact = "Attacks are about rows with generalized cells, and this method publishes projections"
-        raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
-    if ledger is not None:
-        attacking.check_ledger(ledger)
-    notes: list[str] = []
+    parameters |= own_parameters(option, _OWN)
+    expect(output, output.with_name(output.name + ".private"))
     with screen.progress() as progress:
-        frame = io.read(data, query=query, types=roles.types, missing_tokens=roles.missing_tokens, progress=progress)
-        if publisher.kind == "projections":
-            screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
-        release = publisher.publish(frame, roles, seed=seed, progress=progress)
-        if attack:
-            notes.append(attacking.before_writing(release, frame, progress, ledger))
-        progress("writing", 0, 1)
-        release.save(output)
-        progress("writing", 1, 1)
-    summary = summarize(release, output)
-    summary["notes"] += notes
-    if ledger is not None and (told := attacking.write_down(ledger, release, frame, output)):
-        summary["notes"].append(told)
-    if as_json:
-        print(json.dumps(summary, ensure_ascii=False))  # noqa: T201
-    else:
-        screen.release(release, summary)
+        from incrowd import workflow
+
+        screen.aside("Ctrl-C stops; a search of projections (dmpd) then publishes the best that it has found.")
+        done = workflow.publish(
+            data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
+            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, query=query,
+            run=workflow.Run(progress, jobs),
+        )  # fmt: skip
+    if not screen.data(done.to_dict()):
+        screen.publication(done)
+    screen.warn(done.warnings)
 
 
 @app.command()
@@ -180,34 +136,26 @@ def verify(
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
     query: Query = None,
+    jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check that a release keeps its promises; exit code 3 if it does not."""
-    from incrowd import io
-    from incrowd.verify import verify as check
-    from incrowd.verify import verify_table
-
-    screen = Screen(quiet=quiet or as_json)
+    """Check a release: exit code 3 if a promise is broken, 4 if one could not be checked with the original given."""
+    screen = Screen(quiet=quiet, as_json=as_json)
+    foreign: dict[str, Any] = {"quasi": names(quasi), "sensitive": sensitive, "k": k, "l": l, "t": t, "alpha": alpha}
+    foreign = {name: value for name, value in foreign.items() if value is not None}
+    if "l" in foreign:
+        foreign["l_kind"] = l_kind
     with screen.progress() as progress:
-        if quasi is None:
-            if any(x is not None for x in (sensitive, k, l, t, alpha)):
-                fact = "--sensitive, -k, -l, -t and --alpha are for tables of other origin"
-                raise ParameterError(fact, "name its quasi-identifiers too: --quasi a,b,c")
-            verdict = check(Path(release), original, query=query, progress=progress)
-        else:
-            if original is not None:
-                fact = "--original is for release folders"
-                raise ParameterError(fact, "a table of other origin is checked by itself")
-            frame = io.read(release, query=query, progress=progress)
-            names = [name.strip() for name in quasi.split(",")]
-            verdict = verify_table(frame, quasi=names, sensitive=sensitive, k=k, l=l, l_kind=l_kind, t=t, alpha=alpha)
-    if as_json:
-        print(json.dumps(verdict.to_dict(), ensure_ascii=False))  # noqa: T201
-    else:
+        from incrowd import workflow
+
+        verdict = workflow.verify(release, original, query=query, run=workflow.Run(progress, jobs), **foreign)
+    if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)
     if not verdict.ok:
         raise typer.Exit(NOT_MET)
+    if original is not None and verdict.unchecked:
+        raise typer.Exit(NOT_CHECKED)
 
 
 @app.command()
@@ -232,21 +180,30 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Find out whom a model of any origin gives away; exit code 3 if somebody is in a crowd below k."""
-    from incrowd.cli.auditing import run
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with screen.progress() as progress:
+        from incrowd import workflow
 
-    holds = run(
-        Screen(quiet=quiet or as_json), model, data, schema, k,
-        public=public, people=people, rounding=rounding, class_public=class_public, trust=trust, repair=repair,
-        as_json=as_json,
-    )  # fmt: skip
-    if not holds:
+        if repair is not None:
+            workflow.refuse_existing(repair)
+            expect(repair)
+        found = workflow.audit(
+            model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
+            class_public=class_public, trust=trust, run=workflow.Run(progress),
+        )  # fmt: skip
+    if not screen.data(found.to_dict()):
+        screen.say(str(found))
+    if repair is not None and not found.ok:
+        workflow.save_repair(found, repair)
+        keeps = getattr(found, "mends", True)  # of rules it is not always known
+        told = f"keeps k = {k}" if keeps else f"lacks what was found; it is not known whether it keeps k = {k}"
+        screen.say(f"Wrote {repair}, which {told}.")
+    if not found.ok:
         raise typer.Exit(NOT_MET)
 
 
 app.command()(evaluating.evaluate)
 app.command()(evaluating.compare)
-
-
 app.command()(attacking.attack)
 
 
@@ -259,12 +216,10 @@ def methods(
     from incrowd.publish import describe
     from incrowd.publish import methods as known
 
-    screen = Screen(quiet=False)
+    screen = Screen(as_json=as_json)
     if name is not None:
-        screen.say(describe(name))
-    elif as_json:
-        print(json.dumps(known(), ensure_ascii=False))  # noqa: T201
-    else:
+        Screen().say(describe(name))
+    elif not screen.data(known()):
         shown = ("name", "paper", "promises", "recoding")
         screen.table("methods", [{name: row[name] for name in shown} for row in known()])
         screen.say("More about one of them, with its parameters: incrowd methods NAME")
@@ -276,7 +231,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="A small part of it: one fold, few samples.")] = False,
     classifiers: Annotated[str | None, typer.Option(help="weka, sklearn, or names with commas between them.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Tables, with commas between them; all if not given.")] = None,
-    jobs: Annotated[int, typer.Option(help="Number of processes.")] = 1,
+    jobs: Jobs = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for JSON, Markdown and figure.")] = Path(
         "docs/results"
     ),
@@ -296,22 +251,23 @@ def bench(
     """Run an experiment of the papers: our figures beside theirs."""
     from incrowd.cli import benching
 
-    screen = Screen(quiet=quiet or as_json)
+    screen = Screen(quiet=quiet, as_json=as_json)
     if name is None:
-        benching.listed(screen, as_json=as_json)
+        benching.listed(screen)
         return
+    if store is not None:
+        keep("What is finished is in the store: the same command goes on from there.")
     benching.run(
         screen,
         name,
         quick=quick,
         classifiers=classifiers,
         datasets=datasets,
-        jobs=jobs,
+        jobs=jobs or 1,
         output=output,
         store=store,
         finished_only=finished_only,
         earlier=earlier or [],
-        as_json=as_json,
     )
 
 
@@ -323,16 +279,5 @@ def demo(
     """Tell the whole story on real census data, in under a minute."""
     from incrowd.cli.demo import tell
 
-    tell(Screen(quiet=False), output, k)
-
-
-def _refuse_existing(path: Path) -> None:
-    if path.exists():
-        fact = f"{path} exists already"
-        raise ParameterError(fact, "choose another name, or remove it first")
-
-
-def _kind(attribute: Any) -> str:  # noqa: ANN401
-    if attribute.role.value != "quasi":
-        return ""
-    return "suppress" if attribute.hierarchy is None else str(attribute.hierarchy.to_dict()["kind"])
+    keep(f"What was made until then is in {output}, if it is there.")
+    tell(Screen(), output, k)

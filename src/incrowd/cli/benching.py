@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from incrowd.experiments import Options
 
 
-def listed(screen: Screen, *, as_json: bool) -> None:
+def listed(screen: Screen) -> None:
     """Print the experiments that there are."""
     from incrowd.experiments import experiments
 
@@ -21,9 +20,7 @@ def listed(screen: Screen, *, as_json: bool) -> None:
         {"experiment": found.name, "shows": found.title, "from": f"{found.paper.split(':')[0]}, {found.table}"}
         for found in experiments().values()
     ]
-    if as_json:
-        print(json.dumps(rows, ensure_ascii=False))  # noqa: T201
-    else:
+    if not screen.data(rows):
         screen.table("Experiments: incrowd bench NAME", rows)
 
 
@@ -39,7 +36,6 @@ def run(
     store: Path | None,
     finished_only: bool,
     earlier: list[Path],
-    as_json: bool,
 ) -> None:
     """Run an experiment, print ours beside the paper's, and write the report."""
     from incrowd.experiments import Options, experiment, run_experiment, write_report
@@ -53,8 +49,7 @@ def run(
         report = run_experiment(found, options, store=store, jobs=jobs, finished_only=finished_only, progress=progress)
     command = _command(name, options) + (" --finished" if finished_only else "")
     written = write_report(report, found, output, command)
-    if as_json:
-        print(json.dumps(to_dict(report, found, command), ensure_ascii=False))  # noqa: T201
+    if screen.data(to_dict(report, found, command)):
         return
     screen.head(f"{found.name}: {found.title}")
     for section in report.sections:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from incrowd.cli.show import Screen
 from incrowd.datasets import adult, adult_schema
 from incrowd.errors import ParameterError
 from incrowd.publish import Mondrian, NSVDist
-from incrowd.release import Release
+from incrowd.release import RowRelease
 from incrowd.verify import verify
 
 _MARKER = "made-by-incrowd-demo"
@@ -53,11 +52,11 @@ def tell(screen: Screen, folder: Path, k: int) -> None:
     shares = release.share_columns
     rows = release.labelled().select(*shown[:-1], *(pl.col(name).round(2) for name in shares)).head(3)
     screen.table("release/release.csv", rows.to_dicts())
-    counts = release.manifest["rows"]
+    counts = release.manifest.rows
     screen.say(
-        f"{counts['released']} rows, each hidden among {k} that it has chosen itself, with the distribution of their"
+        f"{counts.released} rows, each hidden among {k} that it has chosen itself, with the distribution of their"
     )
-    screen.say(f"incomes in place of its own; {counts['missing']} rows lacked a value and were left out.")
+    screen.say(f"incomes in place of its own; {counts.missing} rows lacked a value and were left out.")
     lost = f"{release.loss('lm'):.3f}; in groups that share one cell (Mondrian) it is {plain.loss('lm'):.3f}"
     screen.say(f"Information loss on a scale from 0 to 1: {lost}.")
 
@@ -89,13 +88,12 @@ def _spoil(folder: Path) -> None:
     """Take one row away, as a careless hand might."""
     frame = pl.read_parquet(folder / "release.parquet").head(-1)
     frame.write_parquet(folder / "release.parquet")
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    frame = pl.read_csv(folder / "release.csv", infer_schema=False).head(manifest["rows"]["released"] - 1)
+    frame = pl.read_csv(folder / "release.csv", infer_schema=False).head(-1)
     frame.write_csv(folder / "release.csv")
 
 
 def _accuracies(
-    releases: dict[str, Release], train: pl.DataFrame, test: pl.DataFrame, quasi: list[str]
+    releases: dict[str, RowRelease], train: pl.DataFrame, test: pl.DataFrame, quasi: list[str]
 ) -> dict[str, float]:
     from sklearn.compose import make_column_transformer
     from sklearn.pipeline import make_pipeline

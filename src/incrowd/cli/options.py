@@ -18,10 +18,20 @@ Method = Annotated[
     ),
 ]
 Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]
+Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a database URL.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of folds, samples and other choices that protect nobody.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables; warnings stay.")]
 
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
+def names(text: str | None) -> list[str] | None:
+    """Split names with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +12,7 @@ import polars as pl
 from incrowd.errors import SchemaError
 from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec
 from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
+from incrowd.runs import workers
 from incrowd.schema import Role, Schema
 
 RowNumbers = npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
 def kept_rows(batch: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
     """Return the same of a part of a table, which may be nothing."""
     coded = coded_columns(schema)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers()) as pool:
         columns = list(pool.map(lambda name: cleaned(batch[name], schema), coded))
     used = pl.DataFrame([*columns, *(batch[name] for name in schema.other)])
     if schema.missing == "value" or not any(used[name].null_count() for name in coded):

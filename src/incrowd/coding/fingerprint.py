@@ -16,7 +16,6 @@ False
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,6 +25,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.errors import SchemaError
+from incrowd.runs import workers
 
 _FORM = b"incrowd fingerprint 1"
 _PART = 1 << 18  # rows whose text is joined at a time
@@ -52,7 +52,7 @@ class Fingerprint:
         if [(name, hashed.kind) for name, hashed in self._columns] != [(c.name, _kind(c)) for c in batch]:
             fact = f"A batch has other columns than the batches before it: {', '.join(map(repr, batch.columns))}"
             raise SchemaError(fact, "give every batch the same columns, of the same types, in the same order")
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(workers()) as pool:
             list(pool.map(lambda pair: pair[0].add(pair[1]), zip((c for _, c in self._columns), batch, strict=True)))
 
     def digest(self) -> bytes:

@@ -6,7 +6,6 @@ up how often each occurs in the rows that are kept, and `Coding.encode` codes th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from incrowd.coding.cleaning import coded_columns, refuse_empty
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves
+from incrowd.runs import workers
 from incrowd.schema import Schema
 
 _VALUE, _CLASS, _ROWS = "value", "class", "rows"
@@ -46,7 +46,7 @@ class ValueCounts:
                 parts.append(used[schema.target].alias(_CLASS))
             return _added(pl.DataFrame([*parts, pl.repeat(1, used.height, dtype=pl.Int64(), eager=True).alias(_ROWS)]))
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(workers()) as pool:
             return cls(dict(zip(coded_columns(schema), pool.map(count, coded_columns(schema)), strict=True)))
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
@@ -76,7 +76,7 @@ class Coding:
             classes = found[_CLASS] if _CLASS in found.columns else None
             return schema.attributes[name].build(values, classes, found[_ROWS].to_numpy())
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(workers()) as pool:
             hierarchies = tuple(pool.map(build, schema.quasi))
         values = pl.Series([], dtype=pl.String())
         if schema.sensitive is not None:
@@ -90,7 +90,7 @@ class Coding:
         def code(m: int) -> None:
             codes[:, m] = encode_column(self.hierarchies[m], used[self.schema.quasi[m]])
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(workers()) as pool:
             list(pool.map(code, range(len(self.hierarchies))))
         if self.schema.sensitive is None:
             return codes, None

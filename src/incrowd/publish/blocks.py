@@ -36,7 +36,6 @@ Cost: a small forest, and O(rows x log(rows / k)) sorting steps.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -49,6 +48,7 @@ import numpy.typing as npt
 from incrowd.coding import Table
 from incrowd.kernels.forest import add_shares, grow
 from incrowd.kernels.information import n_log_n
+from incrowd.runs import workers
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
@@ -175,7 +175,7 @@ def chances_of(table: Table, values: Int64, n_values: int, k: int, rng: np.rando
         return inside, said / n_trees, told
 
     chances, told = np.zeros((table.n_rows, n_values)), np.zeros(table.n_quasi)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers()) as pool:
         jobs = [pool.submit(copy_context().run, by_forest, fold, own) for fold, own in enumerate(rng.spawn(n_folds))]
         for job in jobs:
             inside, said, taken = job.result()

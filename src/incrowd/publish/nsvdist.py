@@ -45,7 +45,6 @@ datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -69,6 +68,7 @@ from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.publish.told import Told
 from incrowd.release import Blocks
+from incrowd.runs import workers
 
 Loss = Literal["lm", "entropy", "monotone_entropy"]
 Mode = Literal["hardened", "paper"]
@@ -236,7 +236,7 @@ def choose(
     cell_of = np.empty(n, np.int64)
     n_cells, n_done = 0, 0
     progress("searching", 0, n)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers()) as pool:
         for part in parts:
             index, rows = make_index(table, columns, part, rank, cap, prices)
             jobs, job_of = make_jobs(index, k, cap, n_values)

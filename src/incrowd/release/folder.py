@@ -29,6 +29,11 @@ def private_folder(path: Path) -> Path:
     return path.with_name(path.name + ".private")
 
 
+def is_release(path: object) -> bool:
+    """Tell whether this is the folder of a release."""
+    return isinstance(path, str | Path) and (Path(path) / MANIFEST).is_file()
+
+
 def save(release: Release, path: Path) -> None:
     """Write both folders, all of it or nothing; what was written is checked before it gets its name."""
     if release.private is None:

@@ -128,7 +128,8 @@ def of_projections(release: ProjectionRelease) -> Overview:
 
 def _about_projections(release: ProjectionRelease) -> tuple[list[str], list[str]]:
     manifest, levels = release.manifest, release.levels or {}
-    notes, warnings = [], []
+    notes: list[str] = []
+    warnings: list[str] = []
     asked, done = manifest.method.parameters.get("generations"), levels.get("generations")
     if done is not None and asked is not None and done < asked:
         notes.append(

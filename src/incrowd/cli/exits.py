@@ -1,0 +1,214 @@
+"""How the command line ends: a documented exit code and a sentence for each way, and no traceback.
+
+Only light modules are imported here, so that Ctrl-C is heard while the heavy ones load.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from incrowd.errors import (
+    Cancelled,
+    IncrowdError,
+    InfeasibleError,
+    InputError,
+    PrivacyWarning,
+    VerificationError,
+)
+
+FAULT, BAD_INPUT, NOT_MET, NOT_CHECKED, INTERRUPTED = 1, 2, 3, 4, 130
+CODES = (
+    "Exit codes: 0 done, 2 bad input, 3 privacy not met, 4 could not be checked, "
+    "130 stopped by Ctrl-C, 143 by SIGTERM, 1 a fault of incrowd itself."
+)
+
+_SIGNALS = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
+_NO_MEMORY = ("allocate memory", "failed to map segment", "out of memory", "start new thread", "memory allocation")
+_MORE_MEMORY = (
+    "raise the limit (ulimit -v), close other programs, or publish fewer rows or columns; nothing is half done"
+)
+_REPORT = "this is a fault of incrowd: report it; INCROWD_TRACEBACK=1 shows where, and may show values of the table"
+
+
+class Terminated(BaseException):
+    """The process was asked to end. Not a KeyboardInterrupt: for a long search that one means to publish its best."""
+
+
+class _State:
+    """What one call of the command line has to say when it ends early."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.outputs: list[Path] = []
+        self.kept: str | None = None
+
+
+_state = _State()
+
+
+def expect(*paths: Path) -> None:
+    """Note what a command is about to write: each appears as a whole or not at all."""
+    _state.outputs += [path for path in paths if not os.path.lexists(path)]
+
+
+def keep(text: str) -> None:
+    """Note what is true when the command is stopped, other than that nothing was written."""
+    _state.kept = text
+
+
+def run() -> None:
+    """Run the command line and leave with its exit code."""
+    global _state  # noqa: PLW0603 - one command line per process
+    _state = _State()
+    with _handlers(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # what matters is in the result
+        try:
+            _be_careful_with_text()
+            from incrowd.cli.app import app
+
+            app()
+            code = 0
+        except BaseException as error:
+            code = _end(error)
+        code = _flush(code)
+    sys.exit(code)
+
+
+def _end(error: BaseException) -> int:
+    """Say what happened, and return the exit code."""
+    if isinstance(error, SystemExit) and error.code != INTERRUPTED:
+        return error.code if isinstance(error.code, int) else FAULT
+    if isinstance(error, InfeasibleError | VerificationError):
+        return complain(error, NOT_MET)
+    if isinstance(error, Cancelled | KeyboardInterrupt | SystemExit) or (
+        _state.signal is not None and not isinstance(error, IncrowdError)
+    ):
+        return _stopped()
+    if isinstance(error, IncrowdError):
+        return complain(error, BAD_INPUT)
+    if _lacks_memory(error):
+        return complain(InputError("There is not enough memory for this", _MORE_MEMORY), BAD_INPUT)
+    if isinstance(error, OSError):
+        where = f'"{error.filename}"' if error.filename else "a file"
+        fact = f"Could not read or write {where}: {os.strerror(error.errno) if error.errno else type(error).__name__}"
+        return complain(InputError(fact, "correct the cause and run it again"), BAD_INPUT)
+    if os.environ.get("INCROWD_TRACEBACK"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    fact = f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
+    return complain(IncrowdError(fact, _REPORT), FAULT)
+
+
+def complain(error: IncrowdError, code: int) -> int:
+    """Say what is wrong, for people or as JSON, and return the exit code."""
+    if "--json" in sys.argv:
+        found: dict[str, Any] = {"error": type(error).__name__, "fact": error.fact, "hint": error.hint}
+        found |= {name: getattr(error, name) for name in ("best", "violations") if hasattr(error, name)}
+        with suppress(OSError):
+            print(json.dumps(found, ensure_ascii=False), flush=True)  # noqa: T201
+    else:
+        _tell(f"Error: {error}")
+    if written := _written():
+        _tell(written)
+    return code
+
+
+def _stopped() -> int:
+    """Say what is true after a stop; workers that are still busy end too."""
+    if "multiprocessing" in sys.modules:
+        for child in sys.modules["multiprocessing"].active_children():
+            child.terminate()
+    _tell(f"Stopped. {_written() or _state.kept or 'Nothing was written.'}")
+    return INTERRUPTED if _state.signal is None else 128 + _state.signal
+
+
+def _written() -> str:
+    names = [str(path) for path in _state.outputs if os.path.lexists(path)]
+    return f"Written and complete: {', '.join(names)}." if names else ""
+
+
+def _tell(text: str) -> None:
+    with suppress(OSError, ValueError):  # there is nobody to tell
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    seen: BaseException | None = error
+    while seen is not None:
+        told = str(seen).lower()
+        is_about_it = isinstance(seen, OSError | ImportError | RuntimeError) or type(seen).__name__ == "PanicException"
+        if isinstance(seen, MemoryError) or (isinstance(seen, OSError) and seen.errno == errno.ENOMEM):
+            return True
+        if is_about_it and any(words in told for words in _NO_MEMORY):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def _flush(code: int) -> int:
+    """Write out what is printed; a standard output that takes nothing is said once, not again at the very end."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        mute_output()
+    except OSError as error:
+        mute_output()
+        return complain(unwritable_output(error), code or BAD_INPUT)
+    return code
+
+
+def unwritable_output(error: OSError) -> InputError:
+    """Say that standard output takes nothing."""
+    fact = f"Standard output cannot be written: {os.strerror(error.errno or 0)}"
+    return InputError(fact, "give it a place with room")
+
+
+def mute_output() -> None:
+    """Send what is still to be printed nowhere: its reader is gone, or its disk is full."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _be_careful_with_text() -> None:
+    """Write names of files that the terminal's encoding lacks with escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _handlers() -> Iterator[None]:
+    """Hear SIGINT, SIGTERM and SIGHUP, unless somebody else does or they are ignored."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name, usual in _SIGNALS.items():
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == usual:
+                before[number] = signal.signal(number, _heard)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _heard(number: int, _frame: FrameType | None) -> None:
+    if number != signal.SIGINT and _state.signal == number:
+        return  # it is ending already, and must not be disturbed while it cleans up
+    _state.signal = number
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated

@@ -1,0 +1,97 @@
+"""Run: how a piece of work is watched, stopped, and shared out among processors.
+
+Everything that takes long is given a run, calls it with a stage, the work done and the work to do, and lets through
+what it raises. A run that was cancelled raises `Cancelled` at the next call.
+
+>>> run = Run(progress=lambda stage, done, total: print(stage, done, total))
+>>> run("reading", 1, 2)
+reading 1 2
+>>> run.cancel()
+>>> run("reading", 2, 2)
+Traceback (most recent call last):
+    ...
+incrowd.errors.Cancelled: The work was cancelled; nothing was written
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from threading import Event
+
+from incrowd.errors import Cancelled, ParameterError
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, the work done and the work to do; what it raises ends the work."""
+
+_SETTING = "INCROWD_WORKERS"
+_limit: ContextVar[int | None] = ContextVar("workers", default=None)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Progress to somebody who watches, a way to stop, and the number of workers.
+
+    Parameters
+    ----------
+    progress
+        Called with (stage, done, total).
+    workers
+        Threads of one release, or processes of a comparison. Without it, threads as in `workers`, and one process.
+    """
+
+    progress: Progress | None = None
+    workers: int | None = None
+    _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            fact = f"The number of workers is {self.workers}"
+            raise ParameterError(fact, "use 1 or more, or none to take all processors")
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Tell how far the work is; raise `Cancelled` if it is to stop."""
+        self.check()
+        self.tell(stage, done, total)
+        self.check()
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Tell how far the work is, where it is too late to stop."""
+        if self.progress is not None:
+            self.progress(stage, done, total)
+
+    def cancel(self) -> None:
+        """Ask the work to stop; any thread may."""
+        self._cancelled.set()
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the work is to stop."""
+        if self._cancelled.is_set():
+            fact = "The work was cancelled; nothing was written"
+            raise Cancelled(fact)
+
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """Let what happens inside use as many threads as this run has workers."""
+        token = _limit.set(self.workers if self.workers is not None else _limit.get())
+        try:
+            yield
+        finally:
+            _limit.reset(token)
+
+
+def workers() -> int:
+    """Return how many threads to use: what the run says, else INCROWD_WORKERS, else all processors of this process."""
+    limit = _limit.get()
+    if limit is not None:
+        return limit
+    setting = os.environ.get(_SETTING, "")
+    if setting.isdecimal() and int(setting) > 0:
+        return int(setting)
+    if setting:
+        fact = f"{_SETTING} is {setting!r}"
+        raise ParameterError(fact, "use a whole number from 1, or unset it")
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,33 @@
+"""Workflow: what every skin calls - the command line, a web page, a cluster job.
+
+Plain functions from sources (a file, a database URL with a query, or a frame) to results: frozen dataclasses with
+``to_dict``. Nothing here prints; everything takes one `Run`, by which work is watched, cancelled and shared out. Each
+function loads the rooms that it needs when it is called.
+
+>>> import polars as pl
+>>> people = pl.DataFrame({"age": [30, 31, 50, 51], "ill": ["no", "yes", "no", "yes"]})
+>>> [column["role"] for column in propose(people, sensitive="ill").to_dict()["columns"]]
+['quasi', 'sensitive']
+"""
+
+from incrowd.runs import Progress, Run
+from incrowd.workflow.evaluating import compare, evaluate
+from incrowd.workflow.judging import attack, audit, save_repair, verify
+from incrowd.workflow.publishing import Proposal, Publication, propose, publish
+from incrowd.workflow.sources import refuse_existing
+
+__all__ = [
+    "Progress",
+    "Proposal",
+    "Publication",
+    "Run",
+    "attack",
+    "audit",
+    "compare",
+    "evaluate",
+    "propose",
+    "publish",
+    "refuse_existing",
+    "save_repair",
+    "verify",
+]

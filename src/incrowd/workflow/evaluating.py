@@ -1,0 +1,120 @@
+"""What a release is worth to classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.runs import Run
+from incrowd.workflow.sources import Source, read_schema, read_source, working
+
+if TYPE_CHECKING:
+    from incrowd.evaluate import Comparison, Evaluation
+    from incrowd.schema import Schema
+
+
+def evaluate(
+    source: Source,
+    *,
+    schema: Schema | str | Path | None = None,
+    method: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    test: Source = None,
+    original: Source = None,
+    cv: int | str | None = None,
+    run: Run | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> Evaluation:
+    """Find out what classifiers keep of what they learn from a release; see `incrowd.evaluate`.
+
+    Parameters
+    ----------
+    source
+        A release folder, with `test` and perhaps `original`; or a table, with `schema` and `parameters`.
+    settings
+        The other parameters of `incrowd.evaluate`: classifiers, samples, training, test_rows, seed.
+    """
+    from incrowd.evaluate import evaluate as judge
+    from incrowd.publish import default_method, make
+    from incrowd.release.folder import is_release, load
+
+    if "test_rows" in settings:
+        settings["test"] = settings.pop("test_rows")
+    with working(run) as work:
+        work("starting", 0, 1)
+        if is_release(source):
+            if test is None or any(given is not None for given in (schema, method, parameters, cv)):
+                fact = f"{source} is a release folder: it takes --test, and no schema, method, k, l, --set or folds"
+                raise ParameterError(fact, f"incrowd evaluate {source} --test test.csv --original data.csv")
+            release = load(Path(source))
+            how: dict[str, Any] = {"types": release.types, "missing_tokens": release.manifest.missing.tokens}
+            rows: dict[str, Any] = {"holdout": read_source(test, **how, run=work)}
+            if original is not None:
+                rows["original"] = read_source(original, **how, run=work)
+            return judge(release, **rows, **settings, progress=work)
+        if original is not None:
+            fact = "--original is for release folders"
+            raise ParameterError(fact, "a table is published anew")
+        roles, given = read_schema(schema, source), dict(parameters or {})
+        if "k" not in given:
+            fact = "The size of the crowd that hides each person was not given"
+            raise ParameterError(fact, "give -k, for example -k 10")
+        how = {"types": roles.types, "missing_tokens": roles.missing_tokens}
+        publisher = make(method or default_method(roles, given), **given)
+        holdout = None if test is None else read_source(test, **how, run=work)
+        frame = read_source(source, **how, run=work)
+        return judge(publisher, frame, roles, cv=cv, holdout=holdout, **settings, progress=work)
+
+
+def compare(
+    source: Source,
+    *,
+    schema: Schema | str | Path | None = None,
+    methods: str = "mondrian,nsvdist",
+    parameters: Mapping[str, Any] | None = None,
+    test: Source = None,
+    run: Run | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> Comparison:
+    """Compare methods on one table; see `incrowd.compare`.
+
+    Parameters
+    ----------
+    methods
+        Names, with commas.
+    parameters
+        Parameters for all methods that have them.
+    settings
+        The other parameters of `incrowd.compare`.
+    """
+    from incrowd.evaluate import compare as judge
+
+    if "test_rows" in settings:
+        settings["test"] = settings.pop("test_rows")
+    with working(run) as work:
+        work("starting", 0, 1)
+        roles = read_schema(schema, source)
+        how: dict[str, Any] = {"types": roles.types, "missing_tokens": roles.missing_tokens}
+        own = _own_parameters(parameters or {}, methods)
+        holdout = None if test is None else read_source(test, **how, run=work)
+        frame = read_source(source, **how, run=work)
+        return judge(
+            frame, roles, methods=methods, parameters=own, holdout=holdout, jobs=work.workers or 1, progress=work,
+            **settings,
+        )  # fmt: skip
+
+
+def _own_parameters(given: Mapping[str, Any], methods: str) -> dict[str, dict[str, Any]]:
+    """Give each method those of the parameters that it has."""
+    from incrowd.publish import find_publisher
+
+    asked = [part.strip() for part in methods.split(",")] if given else []
+    known = {name: {each.name for each in fields(find_publisher(name))} for name in asked}
+    unknown = sorted(set(given).difference(*known.values()))
+    if unknown:
+        fact = f"None of the methods has a parameter {', '.join(map(repr, unknown))}"
+        raise ParameterError(fact, "see: incrowd methods NAME")
+    return {method: {name: given[name] for name in given if name in names} for method, names in known.items()}

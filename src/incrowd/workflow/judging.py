@@ -1,0 +1,131 @@
+"""Releases and models before their judges: the verifier, the attacks, the auditor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.runs import Run
+from incrowd.workflow.sources import Source, read_schema, read_source, working
+
+if TYPE_CHECKING:
+    from incrowd.attacks import AttackReport
+    from incrowd.audit import Audit
+    from incrowd.audit.rules import RuleAudit
+    from incrowd.release import Release
+    from incrowd.schema import Schema
+    from incrowd.verify import Verdict
+
+_EXAMPLE_MODEL = "incrowd audit model.joblib data.csv -s data.toml -k 30"
+_EXAMPLE_RULES = "incrowd audit rules.csv -k 30 --public cherries,candles --people 1000"
+
+
+def verify(
+    release: str | Path | Source,
+    original: Source = None,
+    *,
+    query: str | None = None,
+    run: Run | None = None,
+    **foreign: Any,  # noqa: ANN401
+) -> Verdict:
+    """Check a release folder, with the original all of it; or, with `foreign`, a table of another origin.
+
+    Parameters
+    ----------
+    foreign
+        The parameters of `incrowd.verify.verify_table`: quasi, sensitive, k, l, l_kind, t, alpha.
+    """
+    from incrowd.verify import verify as check
+
+    with working(run) as work:
+        return check(release, original, query=query, progress=work, **foreign)
+
+
+def attack(
+    release: Release | str | Path,
+    original: Source,
+    *,
+    attacks: Sequence[str] | None = None,
+    earlier: Sequence[Release | str | Path] = (),
+    known: float = 0.0,
+    non_members: Source = None,
+    seed: int = 0,
+    query: str | None = None,
+    run: Run | None = None,
+) -> AttackReport:
+    """Attack a release, and compare what comes out with its promise; see `incrowd.attack`."""
+    from incrowd.attacks import attack as run_attacks
+    from incrowd.attacks import load
+
+    with working(run) as work:
+        work("starting", 0, 1)
+        loaded = load(release)
+        types = dict.fromkeys(loaded.types, "str")  # the release says what its columns are
+        frame = read_source(original, query=query, types=types, run=work)
+        outside = None if non_members is None else read_source(non_members, types=types, run=work)
+        return run_attacks(
+            loaded, frame, attacks=attacks, earlier=earlier, known=known, non_members=outside, seed=seed, progress=work
+        )
+
+
+def audit(
+    model: str | Path,
+    data: Source = None,
+    schema: Schema | str | Path | None = None,
+    *,
+    k: int,
+    public: Sequence[str] | None = None,
+    people: int | None = None,
+    rounding: float = 0.0,
+    class_public: bool = False,
+    trust: bool = False,
+    run: Run | None = None,
+) -> Audit | RuleAudit:
+    """Audit a model in a file, or a table of association rules.
+
+    Parameters
+    ----------
+    data
+        The table that the model was fitted with; the baskets, for rules.
+    schema
+        Tells which columns are public: the quasi-identifiers.
+    public, people, rounding
+        For rules; see `incrowd.audit_rules`.
+    class_public, trust
+        For models; see `incrowd.audit` and `incrowd.audit.files.load_model`.
+    """
+    from incrowd import io
+    from incrowd.audit import audit as find_spans
+    from incrowd.audit.files import load_model
+    from incrowd.audit.rules import audit_rules
+
+    path = Path(model)
+    with working(run) as work:
+        if io.is_table(path):
+            if public is None:
+                fact = "Rules are audited with the items that somebody may know of a person"
+                raise ParameterError(fact, _EXAMPLE_RULES)
+            baskets = None if data is None else read_source(data, run=work)
+            rules = read_source(path, run=work)
+            return audit_rules(rules, public=public, k=k, n=people, data=baskets, rounding=rounding, separator="|")
+        if data is None or schema is None:
+            fact = "A model is audited with the table that it was fitted with, and a schema that tells what is public"
+            raise ParameterError(fact, _EXAMPLE_MODEL)
+        loaded, roles = load_model(path, trust=trust), read_schema(schema)
+        frame = read_source(data, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
+        work("auditing", 0, 1)
+        return find_spans(loaded, frame, roles, k, class_public=class_public)
+
+
+def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
+    """Write what an audit mended: a model, or a table of rules."""
+    from incrowd import io
+    from incrowd.audit.files import save_model
+
+    mended = found.repair()
+    if io.is_table(Path(path)):
+        io.write(mended, path)
+    else:
+        save_model(mended, path)

@@ -1,0 +1,251 @@
+"""From a table to a schema to review, and from there to a release folder."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, PrivacyWarning
+from incrowd.runs import Run
+from incrowd.workflow.sources import Source, read_schema, read_source, refuse_existing, working
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.attacks.ledger import Ledger
+    from incrowd.release import Release
+    from incrowd.release.overview import Overview
+    from incrowd.schema import Schema
+
+_BEFORE_WRITING = ("linking", "matching", "reconstruction")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A schema to review, and the reason of each role.
+
+    Attributes
+    ----------
+    schema
+        The proposed schema.
+    rows
+        Number of rows that it was proposed from.
+    """
+
+    schema: Schema
+    rows: int
+
+    @property
+    def columns(self) -> list[dict[str, str]]:
+        """One entry per column: role, hierarchy, and why."""
+        return [
+            {
+                "column": attribute.name,
+                "role": attribute.role.value,
+                "hierarchy": "" if attribute.role.value != "quasi" else _kind(attribute.hierarchy),
+                "why": attribute.why,
+            }
+            for attribute in self.schema.attributes.values()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"rows": self.rows, "columns": self.columns}
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A release that was written.
+
+    Attributes
+    ----------
+    release
+        What was published.
+    folder, private
+        Where it lies, and where the owner's part lies.
+    overview
+        What people are told about it.
+    copies
+        More files that were asked for.
+    notes, warnings
+        What somebody who uses it should know, and what its promises do not protect from.
+    """
+
+    release: Release = field(repr=False)
+    folder: Path
+    private: Path
+    overview: Overview
+    copies: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        manifest = self.release.manifest
+        return {
+            "release": str(self.folder),
+            "private": str(self.private),
+            "copies": [str(path) for path in self.copies],
+            "method": manifest.method.name,
+            "guarantees": [guarantee.to_dict() for guarantee in manifest.guarantees],
+            "rows": dict(vars(manifest.rows)),
+            "levels": self.release.levels,
+            **self.overview.details,
+            "columns": [dict(row) for row in self.overview.columns],
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+
+
+def propose(
+    source: Source,
+    *,
+    sensitive: str | Sequence[str] | None = None,
+    missing_tokens: Sequence[str] = (),
+    query: str | None = None,
+    run: Run | None = None,
+) -> Proposal:
+    """Propose a schema for a table: roles, types and hierarchies, to be reviewed by a person.
+
+    Parameters
+    ----------
+    sensitive
+        The column to protect; guessed if not given.
+    missing_tokens
+        Texts that mean missing.
+    """
+    from incrowd.schema import Schema
+
+    names = [sensitive] if isinstance(sensitive, str) else list(sensitive or [])
+    if len(names) > 1:
+        fact = f"{len(names)} sensitive columns were named: {', '.join(map(repr, names))}; only one can be protected"
+        raise ParameterError(fact, f"name one, such as {names[0]!r}, and drop the others or publish them as quasi")
+    tokens = tuple(missing_tokens)
+    with working(run) as work:
+        frame = read_source(source, query=query, missing_tokens=tokens, run=work)
+        schema = Schema.propose(frame, sensitive=names[0] if names else None, missing_tokens=tokens)
+    return Proposal(schema, frame.height)
+
+
+def publish(
+    source: Source,
+    schema: Schema | str | Path,
+    output: str | Path,
+    *,
+    method: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    domains: str = "joined",
+    attacked: bool = False,
+    ledger: str | Path | None = None,
+    refuse_repeat: bool = False,
+    excel_safe: bool = False,
+    query: str | None = None,
+    run: Run | None = None,
+) -> Publication:
+    """Publish a table as a verified release folder, all of it or nothing.
+
+    Parameters
+    ----------
+    schema
+        The schema, or its file.
+    output
+        The folder to write, which must not exist; the owner's part is written beside it.
+    method, parameters
+        Name and parameters of the method; see `incrowd.methods`.
+    seed, domains
+        See `incrowd.publish.Publisher.publish`.
+    attacked
+        Attack the release first, and write nothing if an attack succeeds.
+    ledger
+        File that remembers releases about the same people; with `refuse_repeat` a second one is refused.
+    excel_safe
+        Also write copies of the tables whose cells no spreadsheet takes for a formula, beside the folder.
+    """
+    from incrowd.attacks.ledger import warn
+    from incrowd.publish import default_method, make
+    from incrowd.release.folder import private_folder
+
+    folder = Path(output)
+    private = private_folder(folder)
+    for path in (folder, private):
+        refuse_existing(path)
+    roles, given = read_schema(schema), dict(parameters or {})
+    publisher = make(method or default_method(roles, given), **given)
+    if attacked and publisher.kind == "projections":
+        fact = "Attacks are about rows with generalized cells, and this method publishes projections"
+        raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
+    book = None if ledger is None else _open_ledger(Path(ledger))
+    with working(run) as work, _privacy_warnings() as told:
+        frame = read_source(source, query=query, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
+        earlier = (
+            [] if book is None else book.earlier(frame, [*roles.quasi, *([roles.sensitive] if roles.sensitive else [])])
+        )
+        repeated = warn(earlier)
+        if repeated and refuse_repeat:
+            raise InfeasibleError(repeated)
+        release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
+        overview = release.overview()
+        notes = list(overview.notes)
+        if attacked:
+            notes.append(_attack_first(release, frame, [Path(entry.folder) for entry in earlier], work))
+        work("writing", 0, 1)
+        release.save(folder)
+        if book is not None:
+            book.add(release, frame, folder)
+        work.tell("writing", 1, 1)
+    found = (*told, *overview.warnings, *([repeated] if repeated else []))
+    return Publication(release, folder, private, overview, (), tuple(notes), tuple(dict.fromkeys(found)))
+
+
+def _open_ledger(path: Path) -> Ledger:
+    """Refuse a ledger that could not be written later, when the release is there already."""
+    from incrowd.attacks.ledger import Ledger
+
+    book = Ledger(path)
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        fact = f"The ledger {path} cannot be written"
+        raise ParameterError(fact, "name a file in a folder that exists and is yours")
+    return book
+
+
+def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[Path], run: Run) -> str:
+    """Attack a release that nobody has seen yet; raise if that succeeds, else say what it withstood.
+
+    Releases about the same people that are in the ledger are attacked together with it.
+    """
+    from incrowd.attacks import attack as run_attacks
+    from incrowd.attacks import load
+
+    earlier = []
+    for folder in folders:
+        with suppress(IncrowdError):  # it was moved, or holds projections
+            earlier.append(load(folder))
+    names = (*_BEFORE_WRITING, "intersection") if earlier else _BEFORE_WRITING
+    report = run_attacks(release, frame, attacks=names, earlier=earlier, progress=run)
+    report.raise_for_breaches()
+    joined = f", with {len(earlier)} of {len(folders)} earlier releases about the same people" if folders else ""
+    return f"attacked before it was written{joined}: {report.headline.partition(': ')[2]}; see incrowd attack."
+
+
+@contextmanager
+def _privacy_warnings() -> Iterator[list[str]]:
+    """Collect what a method warns of; other warnings go on as they would."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PrivacyWarning)
+        yield told
+    for each in caught:
+        if issubclass(each.category, PrivacyWarning):
+            told.append(str(each.message))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
+def _kind(hierarchy: Any) -> str:  # noqa: ANN401
+    return "suppress" if hierarchy is None else str(hierarchy.to_dict()["kind"])

@@ -1,0 +1,62 @@
+"""Sources: tables and schemas from wherever they are, and places to write to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.runs import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.schema import Schema
+
+Source = Any
+"""A file, a database URL (with a query), or a frame."""
+
+
+def refuse_existing(path: str | Path) -> None:
+    """Refuse to write where something is already."""
+    if os.path.lexists(path):
+        fact = f"{path} exists already"
+        raise ParameterError(fact, "choose another name, or remove it first")
+
+
+@contextmanager
+def working(run: Run | None) -> Iterator[Run]:
+    """Give a run to work in, whose number of workers holds inside."""
+    work = run or Run()
+    with work.limits():
+        yield work
+
+
+def read_source(
+    source: Source,
+    *,
+    run: Run,
+    query: str | None = None,
+    types: Mapping[str, str] | None = None,
+    missing_tokens: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Return a frame from wherever it is, read as the schema says."""
+    from incrowd import io
+
+    if isinstance(source, str | Path):
+        return io.read(source, query=query, types=types, missing_tokens=missing_tokens, progress=run)
+    return io.to_polars(source)
+
+
+def read_schema(schema: Schema | str | Path | None, source: Source = "") -> Schema:
+    """Return a schema, from its file if need be; `source` is what it is for."""
+    from incrowd.schema import Schema
+
+    if schema is None:
+        is_there = not isinstance(source, str | Path) or Path(source).is_file()
+        fact = "The table needs a schema" if is_there else f"{source} is neither a table nor a release folder"
+        raise ParameterError(fact, "incrowd init data.csv -o data.toml, then give it with -s data.toml")
+    return schema if isinstance(schema, Schema) else Schema.from_toml(schema)
