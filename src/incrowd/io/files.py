@@ -101,11 +101,6 @@ def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
         writer(plain, temporary)
 
 
-def is_table(path: Path) -> bool:
-    """Tell whether the name of a file is that of a table which `read` reads."""
-    return _suffix(path) in _FORMATS
-
-
 def _silent(_stage: str, _done: int, _total: int) -> None:
     pass
 

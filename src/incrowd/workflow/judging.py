@@ -103,7 +103,7 @@ def audit(
 
     path = Path(model)
     with working(run) as work:
-        if io.is_table(path):
+        if io.find_format(path) is not None:
             if public is None:
                 fact = "Rules are audited with the items that somebody may know of a person"
                 raise ParameterError(fact, _EXAMPLE_RULES)
@@ -125,7 +125,7 @@ def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
     from incrowd.audit.files import save_model
 
     mended = found.repair()
-    if io.is_table(Path(path)):
+    if io.find_format(path) is not None:
         io.write(mended, path)
     else:
         save_model(mended, path)
