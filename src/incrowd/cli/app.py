@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.cli import attacking, evaluating
-from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, expect, keep
+from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import ParameterError
@@ -56,7 +56,6 @@ def init(
 
     screen = Screen(quiet=quiet, as_json=as_json)
     workflow.refuse_existing(output)
-    expect(output)
     with screen.progress() as progress:
         found = workflow.propose(
             data, sensitive=sensitive, missing_tokens=missing_token or (), query=query, run=workflow.Run(progress)
@@ -107,7 +106,6 @@ def publish(
         fact = f"--l-kind is {l_kind}, and -l was not given"
         raise ParameterError(fact, "say how diverse: -l 2")
     parameters |= own_parameters(option, _OWN)
-    expect(output, output.with_name(output.name + ".private"))
     with screen.progress() as progress:
         from incrowd import workflow
 
@@ -186,7 +184,6 @@ def audit(
 
         if repair is not None:
             workflow.refuse_existing(repair)
-            expect(repair)
         found = workflow.audit(
             model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
             class_public=class_public, trust=trust, run=workflow.Run(progress),

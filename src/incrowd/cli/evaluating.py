@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli.exits import NOT_MET, expect, keep
+from incrowd.cli.exits import NOT_MET, keep
 from incrowd.cli.options import Jobs, Json, Method, Own, Quiet, Seed, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import ParameterError
@@ -143,4 +143,3 @@ def _check_plot(plot: Path | None) -> None:
 
     workflow.refuse_existing(plot)
     plots.check_file(plot)
-    expect(plot)

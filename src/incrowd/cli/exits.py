@@ -46,21 +46,22 @@ class Terminated(BaseException):
     """The process was asked to end. Not a KeyboardInterrupt: for a long search that one means to publish its best."""
 
 
+def _written_paths() -> tuple[Path, ...]:
+    """Return what this process has written so far; the room that writes may not be loaded yet."""
+    writer = sys.modules.get("incrowd.io.atomic")
+    return () if writer is None else writer.written_paths()
+
+
 class _State:
     """What one call of the command line has to say when it ends early."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.outputs: list[Path] = []
         self.kept: str | None = None
+        self.n_written = len(_written_paths())
 
 
 _state = _State()
-
-
-def expect(*paths: Path) -> None:
-    """Note what a command is about to write: each appears as a whole or not at all."""
-    _state.outputs += [path for path in paths if not os.path.lexists(path)]
 
 
 def keep(text: str) -> None:
@@ -135,7 +136,7 @@ def _stopped() -> int:
 
 
 def _written() -> str:
-    names = [str(path) for path in _state.outputs if os.path.lexists(path)]
+    names = dict.fromkeys(str(path) for path in _written_paths()[_state.n_written :])
     return f"Written and complete: {', '.join(names)}." if names else ""
 
 
