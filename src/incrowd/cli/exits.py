@@ -35,7 +35,9 @@ CODES = (
 )
 
 _SIGNALS = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
-_NO_MEMORY = ("allocate memory", "failed to map segment", "out of memory", "start new thread", "memory allocation")
+_NO_MEMORY = (
+    "allocate memory", "failed to map segment", "out of memory", "start new thread", "spawn threads", "memory allocation",
+)  # fmt: skip
 _MORE_MEMORY = (
     "raise the limit (ulimit -v), close other programs, or publish fewer rows or columns; nothing is half done"
 )
@@ -136,7 +138,8 @@ def _stopped() -> int:
 
 
 def _written() -> str:
-    names = dict.fromkeys(str(path) for path in _written_paths()[_state.n_written :])
+    mine = _written_paths()[_state.n_written :]
+    names = dict.fromkeys(str(path) for path in mine if os.path.lexists(path))  # parts of a folder have moved with it
     return f"Written and complete: {', '.join(names)}." if names else ""
 
 
