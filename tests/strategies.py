@@ -17,10 +17,14 @@ class Drawn:
     schema: ic.Schema
 
     def fit_for(self, constraints):
-        """An ordered distance needs numbers for sensitive values."""
-        if not constraints.get("ordered"):
-            return self
-        return Drawn(self.frame.with_columns(pl.col("class").rank("dense").cast(pl.Int64)), self.schema)
+        """An ordered distance needs numbers for sensitive values; NSVDist as published takes no other columns."""
+        frame, schema = self.frame, self.schema
+        if constraints.get("ordered"):
+            frame = frame.with_columns(pl.col("class").rank("dense").cast(pl.Int64))
+        if constraints.get("mode") == "paper":
+            kept = [attribute for name, attribute in schema.attributes.items() if name not in schema.other]
+            schema = ic.Schema.of(kept, rest="drop")
+        return Drawn(frame, schema)
 
 
 def _column(draw, kind, n, missing):

@@ -31,7 +31,7 @@ import polars as pl
 
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Intervals
-from incrowd.publish import Publisher, describe, find_publisher
+from incrowd.publish import Progress, Publisher, describe, find_publisher
 from incrowd.release import Release
 from incrowd.schema import Schema
 from incrowd.testing.samples import SAMPLES, Sample, mixed, one_quasi
@@ -219,14 +219,14 @@ def _refuses_infeasible(subject: _Subject) -> None:
     sample = one_quasi()
     n = sample.frame.height
     method = subject.make(k=n + 1)
-    error = _must_raise(InfeasibleError, lambda: method.publish(sample.frame, sample.schema), "k above the rows")
+    error = _must_raise(InfeasibleError, lambda: _publish(method, sample), "k above the rows")
     _require(error.best.get("k") == n, f"the closest k is {n}, and the error says {error.best}")
 
 
 def _takes_all_rows(subject: _Subject) -> None:
     """With k = n everybody looks alike."""
     sample = one_quasi()
-    release = subject.make(k=sample.frame.height).publish(sample.frame, sample.schema, seed=_SEED)
+    release = _publish(subject.make(k=sample.frame.height), sample)
     _require_kept(release, sample, sample.frame.height)
     for table in release.written_tables():
         shown = table.select(name for name in sample.schema.quasi if name in table.columns)
@@ -236,12 +236,12 @@ def _takes_all_rows(subject: _Subject) -> None:
 def _repeats_itself(subject: _Subject) -> None:
     sample = mixed()
     method = subject.make()
-    first, again = (method.publish(sample.frame, sample.schema, seed=_SEED) for _ in range(2))
+    first, again = (_publish(method, sample) for _ in range(2))
     _require(first.manifest == again.manifest, "the same seed gave another manifest")
     tables = zip(first.coded_tables(), again.coded_tables(), strict=True)
     _require(all(a.equals(b) for a, b in tables), "the same seed gave other rows")
     _require(_row_maps(first) == _row_maps(again), "the same seed gave another row map")
-    free = {tuple(_row_maps(method.publish(sample.frame, sample.schema))) for _ in range(3)}
+    free = {tuple(_row_maps(_publish(method, sample, None))) for _ in range(3)}
     _require(len(free) > 1, "without a seed, equal rows are always in the same order")
 
 
@@ -252,7 +252,7 @@ def _reports_progress(subject: _Subject) -> None:
     def note(stage: str, done: int, total: int) -> None:
         calls.append((stage, done, total))
 
-    subject.make().publish(sample.frame, sample.schema, seed=_SEED, progress=note)
+    _publish(subject.make(), sample, progress=note)
     stages = {stage for stage, _, _ in calls}
     _require({"coding", "verifying"} < stages, f"progress was reported of {sorted(stages)} only")
     _require(all(0 <= done <= total for _, done, total in calls), "more was done than there is to do")
@@ -265,11 +265,7 @@ def _reports_progress(subject: _Subject) -> None:
         if stage == calls[len(calls) // 2][0]:
             raise Stopped
 
-    _must_raise(
-        Stopped,
-        lambda: subject.make().publish(sample.frame, sample.schema, seed=_SEED, progress=stop),
-        "a run whose progress raises",
-    )
+    _must_raise(Stopped, lambda: _publish(subject.make(), sample, progress=stop), "a run whose progress raises")
 
 
 _CHECKS: dict[str, Callable[[_Subject], None]] = {
@@ -284,18 +280,24 @@ _CHECKS: dict[str, Callable[[_Subject], None]] = {
 }
 
 
+def _publish(method: Publisher, sample: Sample, seed: int | None = _SEED, progress: Progress | None = None) -> Release:
+    """Publish a table; it must stay as it was."""
+    before = sample.frame.clone()
+    release = method.publish(sample.frame, sample.schema, seed=seed, progress=progress)
+    _require(sample.frame.equals(before), "the input was modified")
+    return release
+
+
 def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
     """Publish a table, and check everything about the release."""
     sample = SAMPLES[name]()
     sample = sample.with_ordered_values() if setting.get("ordered") else sample
     method = subject.make(**setting)
-    before = sample.frame.clone()
     try:
-        release = method.publish(sample.frame, sample.schema, seed=_SEED)
+        release = _publish(method, sample)
     except IncompatibleError:  # a method may refuse to publish columns as they are
         sample = sample.without_other()
-        release = method.publish(sample.frame, sample.schema, seed=_SEED)
-    _require(sample.frame.equals(before), "the input was modified")
+        release = _publish(method, sample)
     _require_kept(release, sample, subject.k)
     for wanted in ("l", "t", "alpha", "L"):
         if wanted in setting:

@@ -36,12 +36,12 @@ class Sample:
 
 
 def _sample(columns: Mapping[str, Any], quasi: Mapping[str, Spec | None], **given: Any) -> Sample:  # noqa: ANN401
-    """Add a class with three values, an identifier and a column that is released as it is."""
+    """Add a class with three values, equally frequent, an identifier and a column that is released as it is."""
     frame = pl.DataFrame(columns)
     n = frame.height
     rng = np.random.default_rng(1)
     shared = {
-        "class": np.array(["yes", "no", "perhaps"])[rng.integers(0, 3, n)],
+        "class": rng.permutation(np.resize(["yes", "no", "perhaps"], n)),
         "id": [f"person {number}" for number in range(n)],
         "note": rng.integers(0, 7, n),
     }
