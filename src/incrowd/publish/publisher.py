@@ -16,7 +16,7 @@ from incrowd.kernels.jit import interpreted
 from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
-from incrowd.release import Release, RowRelease
+from incrowd.release import RowRelease
 from incrowd.release.seal import Cells, seal_rows, secret_rng
 from incrowd.schema import Schema
 
@@ -57,7 +57,7 @@ class Publisher(ABC):
         seed: int | None = None,
         progress: Progress | None = None,
         domains: str = "joined",
-    ) -> Release:
+    ) -> Any:  # noqa: ANN401
         """Publish a frame.
 
         Parameters

@@ -283,7 +283,7 @@ _CHECKS: dict[str, Callable[[_Subject], None]] = {
 def _publish(method: Publisher, sample: Sample, seed: int | None = _SEED, progress: Progress | None = None) -> Release:
     """Publish a table; it must stay as it was."""
     before = sample.frame.clone()
-    release = method.publish(sample.frame, sample.schema, seed=seed, progress=progress)
+    release: Release = method.publish(sample.frame, sample.schema, seed=seed, progress=progress)
     _require(sample.frame.equals(before), "the input was modified")
     return release
 
