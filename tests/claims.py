@@ -7,6 +7,19 @@ from incrowd.errors import ParameterError
 from incrowd.publish import PUBLISHERS
 from incrowd.testing import constraints_of
 
+# What comparisons with the plain algorithms ask of groups: near the edge, so that it often decides.
+CONSTRAINTS = [
+    {},
+    {"l": 1.5},
+    {"l": 2, "l_kind": "distinct"},
+    {"l": 1.4, "l_kind": "entropy"},
+    {"l": 2, "l_kind": "recursive", "c": 2.0},
+    {"t": 0.3},
+    {"t": 0.3, "ordered": True},
+    {"alpha": 0.7},
+    {"l": 1.2, "t": 0.5, "alpha": 0.8},
+]
+
 # Given in every test: parameters without a default, or ones that make a search short.
 ALWAYS = {
     "iacc": {"delta_c": None, "delta_d": None},

@@ -11,23 +11,14 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_iac
+from claims import CONSTRAINTS
 from incrowd.coding import Table
+from incrowd.manifest import Guarantee
 from incrowd.publish import make
 from incrowd.publish.iac import level_bounds, n_levels
 from naive_mondrian import holds
+from owner import exact_rows
 from strategies import Drawn, tables
-
-CONSTRAINTS = [
-    {},
-    {},
-    {"l": 1.5},
-    {"l": 2, "l_kind": "distinct"},
-    {"l": 1.4, "l_kind": "entropy"},
-    {"l": 2, "l_kind": "recursive", "c": 2.0},
-    {"t": 0.3},
-    {"t": 0.3, "ordered": True},
-    {"alpha": 0.7},
-]
 
 
 @st.composite
@@ -55,7 +46,7 @@ def released(release, table):
     """The cells of each row of the table, in its order."""
     found = [None] * table.n_rows
     row_of = {int(row): i for i, row in enumerate(table.rows)}
-    for lo, hi, row in zip(release.lo, release.hi, release.private.rows, strict=True):
+    for lo, hi, row in zip(*exact_rows(release), release.private.rows, strict=True):
         found[row_of[int(row)]] = tuple(zip(map(int, lo), map(int, hi), strict=True))
     return found
 
@@ -99,7 +90,7 @@ def test_iacc_finds_the_largest_k(drawn, constraints, delta_c, delta_d, keep_val
             ic.IACc(k=1, **limits, **constraints).publish(drawn.frame, drawn.schema)
         return
     release = ic.IACc(k=1, **limits, **constraints).publish(drawn.frame, drawn.schema)
-    assert release.manifest["guarantees"][0] == {"kind": "k", "k": k}
+    assert release.manifest.guarantees[0] == Guarantee("k", k=k)
     assert release.levels["k"] >= k
     assert released(release, table) == naive_iac.cells(rows, table.hierarchies, stars)
     with pytest.raises(ic.InfeasibleError) as refused:
@@ -125,7 +116,7 @@ def test_the_thresholds_that_a_refusal_names_are_enough(drawn, k, constraints):
         if refused.best["k"] == k:
             assert refused.best == {"k": k, **needed}
         release = ic.IACc(k=k, **needed, **constraints).publish(drawn.frame, drawn.schema)
-        assert release.manifest["guarantees"][0]["k"] >= k
+        assert release.manifest.guarantees[0].k >= k
 
 
 @given(people(), st.integers(1, 4))
@@ -203,7 +194,7 @@ def test_nothing_is_left_when_everything_is_too_small():
     release = ic.IACk(k=4).publish(frame, ic.Schema(quasi={"q": ic.Intervals(), "b": None}, sensitive="s"))
     assert release.frame.select("q", "b").unique().rows() == [("0-8", "*")]
     assert (release.levels["star_rows"], release.levels["k"]) == (9, 9)
-    assert release.manifest["rows"]["released"] == 9
+    assert release.manifest.rows.released == 9
     assert release.levels["values_gone"] == 12
 
 
@@ -265,14 +256,14 @@ def test_the_only_value_that_occurs_has_no_divergence():
 def test_iacc_without_limits_suppresses_everything():
     frame, schema = table_of({"x": 1, "y": 5})
     release = ic.IACc(delta_c=None, delta_d=None).publish(frame, schema)
-    assert release.manifest["guarantees"] == [{"kind": "k", "k": 6}]
+    assert release.manifest.guarantees == (Guarantee("k", k=6),)
     assert sizes(release) == {"*": 6}
 
 
 def test_iacc_with_zero_thresholds_publishes_groups_as_they_are():
     frame, schema = table_of({"x": 3, "y": 5})
     release = ic.IACc(delta_c=0, delta_d=0).publish(frame, schema)
-    assert release.manifest["guarantees"] == [{"kind": "k", "k": 3}]
+    assert release.manifest.guarantees == (Guarantee("k", k=3),)
     assert (sizes(release), release.levels["star_rows"]) == ({"x": 3, "y": 5}, 0)
 
 
@@ -281,8 +272,8 @@ def test_iacc_promises_the_size_of_the_smallest_group_left():
     release = ic.IACc(delta_c=None, delta_d=1, keep_values=False).publish(
         *table_of({"v": 1, "w": 1, "x": 1, "y": 1, "z": 9})
     )
-    assert release.manifest["guarantees"] == [{"kind": "k", "k": 4}]
-    assert release.manifest["method"]["parameters"]["k"] == 2
+    assert release.manifest.guarantees == (Guarantee("k", k=4),)
+    assert release.manifest.method.parameters["k"] == 2
 
 
 def test_iacc_says_how_far_it_comes():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 import naive_kactus
 import naive_mondrian
+from claims import CONSTRAINTS
 from incrowd.coding import Table
 from incrowd.kernels.kactus import (
     ATTRIBUTE,
@@ -27,19 +28,10 @@ from incrowd.kernels.kactus import (
 )
 from incrowd.publish.kactus import KACTUS
 from incrowd.recoding import TreeRecoding
+from incrowd.release.seal import secret_rng
+from owner import exact_hierarchies, exact_rows
 from strategies import tables
 
-CONSTRAINTS = [
-    {},
-    {},
-    {"l": 1.5},
-    {"l": 2, "l_kind": "distinct"},
-    {"l": 1.4, "l_kind": "entropy"},
-    {"l": 2, "l_kind": "recursive", "c": 2.0},
-    {"t": 0.3},
-    {"t": 0.3, "ordered": True},
-    {"alpha": 0.7},
-]
 TREES = [{}, {"confidence": None}, {"min_rows": 1, "confidence": None}, {"min_rows": 2, "confidence": 0.25}]
 
 
@@ -56,7 +48,7 @@ def plain(table, k, lends, constraints, options):
 def cells_of(release):
     """The released cell of each original row."""
     found = [None] * release.n_rows
-    for row, lo, hi in zip(release.private.rows, release.lo, release.hi, strict=True):
+    for row, lo, hi in zip(release.private.rows, *exact_rows(release), strict=True):
         found[row] = [(int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
     return found
 
@@ -77,7 +69,7 @@ def test_equals_the_plain_algorithm(drawn, k, constraints, options, seed):
         sensitive = table.sensitive.tolist()
         assert not naive_mondrian.holds(sensitive, sensitive, k=k, **constraints)
         return
-    lends = np.random.default_rng(seed).permutation(table.n_rows)
+    lends = secret_rng(seed, drawn.frame).permutation(table.n_rows)
     cells, lent = plain(table, k, lends, constraints, options)
     assert cells_of(release) == cells
     again = release.transform(drawn.frame)[release.private.rows].select(release.quasi)
@@ -88,9 +80,9 @@ def test_equals_the_plain_algorithm(drawn, k, constraints, options, seed):
 @given(tables(min_rows=10), st.integers(1, 4), st.sampled_from(TREES), st.integers(0, 2**32))
 def test_every_row_of_the_domain_gets_a_cell_that_holds_it(drawn, k, options, seed):
     release = KACTUS(k=k, **options).publish(drawn.frame, drawn.schema, seed=1)
-    rng = np.random.default_rng(seed)
-    leaves = np.column_stack([rng.integers(0, h.n_leaves, 50) for h in release.hierarchies]).astype(np.int32)
-    lo, hi = release.private.recoding.cells(leaves, release.hierarchies)
+    rng, hierarchies = np.random.default_rng(seed), exact_hierarchies(release)
+    leaves = np.column_stack([rng.integers(0, h.n_leaves, 50) for h in hierarchies]).astype(np.int32)
+    lo, hi = release.private.recoding.cells(leaves, hierarchies)
     assert ((lo <= leaves) & (leaves <= hi)).all()
 
 
@@ -240,8 +232,9 @@ def test_which_rows_are_lent_depends_on_the_seed_and_not_on_sensitive_values():
     schema = ic.Schema(quasi={"q": None}, sensitive="s", target="class", other=["class"])
 
     def lent(frame, seed):
-        release = KACTUS(k=5, min_rows=1).publish(frame, schema, seed=seed)
-        return {int(row) for row in release.private.rows[release.lo[:, 0] < release.hi[:, 0]]}
+        table = Table.encode(frame, schema)
+        choice = KACTUS(k=5, min_rows=1)._choose(table, np.random.default_rng(seed), lambda *_: None)
+        return set(np.flatnonzero((choice.lo < choice.hi)[choice.cell_of, 0]).tolist())
 
     other = frame.with_columns(s=pl.col("s").reverse() + "!")
     runs = {frozenset(lent(frame, seed)) for seed in range(5)}

@@ -8,21 +8,11 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_mondrian
+from claims import CONSTRAINTS
 from incrowd.coding import Table
 from incrowd.publish import PUBLISHERS, make
+from owner import exact_cells
 from strategies import tables
-
-CONSTRAINTS = [
-    {},
-    {"l": 1.5},
-    {"l": 2, "l_kind": "distinct"},
-    {"l": 1.4, "l_kind": "entropy"},
-    {"l": 2, "l_kind": "recursive", "c": 2.0},
-    {"t": 0.3},
-    {"t": 0.3, "ordered": True},
-    {"alpha": 0.7},
-    {"l": 1.2, "t": 0.5, "alpha": 0.8},
-]
 
 
 def groups_of(release, table):
@@ -71,14 +61,16 @@ def test_cells_are_tight_closures(drawn, k, recoding):
         return
     release = ic.Mondrian(k=k, recoding=recoding).publish(drawn.frame, drawn.schema)
     originals = table.codes[release.private.rows]
+    cell_lo, cell_hi = exact_cells(release)
+    lo, hi = cell_lo[release.cell_of], cell_hi[release.cell_of]
     for m, hierarchy in enumerate(table.hierarchies):
-        for cell in range(len(release.cell_lo)):
+        for cell in range(len(cell_lo)):
             inside = originals[release.cell_of == cell, m]
             if recoding == "single":  # tightened over all rows that share the range
-                same = (release.lo[:, m] == release.cell_lo[cell, m]) & (release.hi[:, m] == release.cell_hi[cell, m])
+                same = (lo[:, m] == cell_lo[cell, m]) & (hi[:, m] == cell_hi[cell, m])
                 inside = originals[same, m]
             closed = naive_mondrian.closure(hierarchy, [int(x) for x in inside])
-            assert closed == (release.cell_lo[cell, m], release.cell_hi[cell, m])
+            assert closed == (cell_lo[cell, m], cell_hi[cell, m])
 
 
 @given(tables(min_rows=4), st.integers(1, 4), st.sampled_from(["multi", "single"]))

@@ -15,6 +15,8 @@ from incrowd.coding import Table
 from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, draw_matchings
 from incrowd.publish import nhaa
 from incrowd.publish.nhaa import NHAA
+from incrowd.release.seal import secret_rng
+from owner import exact_rows
 from strategies import tables
 
 STEPS = st.sampled_from([0, 1 << 24])  # by columns, or by the given order where it can be followed
@@ -55,12 +57,13 @@ def test_equals_the_plain_algorithm(drawn, k, l, cluster, most, seed):
             method.publish(drawn.frame, drawn.schema)
         return
     codes = [tuple(int(x) for x in row) for row in table.codes]
-    rank = np.random.default_rng(seed).permutation(n)
+    rank = secret_rng(seed, drawn.frame).permutation(n)
     wanted = naive_nhaa.rings(codes, sensitive, table.hierarchies, k, l, cluster, rank, most)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nhaa, "_MOST_STEPS", most)
         release = method.publish(drawn.frame, drawn.schema, seed=seed)
-    found = release.private.rings
+    found = release.private.evidence.places
+    lo, hi = exact_rows(release)
     width = naive_nhaa.width_of(k, l)
     for at, row in enumerate(release.private.rows):  # no row is dropped, so rows are the table's
         place = found.row(at, named=True)
@@ -69,7 +72,7 @@ def test_equals_the_plain_algorithm(drawn, k, l, cluster, most, seed):
         assert place["width"] == min(width, len(ring))
         assert (place["original"] - place["cell"]) % len(ring) < place["width"]
         cells = naive_nhaa.cell(ring, place["cell"], codes, table.hierarchies, width)
-        assert cells == [(release.lo[at, m], release.hi[at, m]) for m in range(table.n_quasi)]
+        assert cells == [(lo[at, m], hi[at, m]) for m in range(table.n_quasi)]
     assert sorted(found.select("ring", "cell").rows()) == sorted(found.select("ring", "original").rows())
 
 
@@ -240,7 +243,7 @@ def people(n=60, n_values=6):
 
 
 def offsets_by_ring(release):
-    rings = release.private.rings
+    rings = release.private.evidence.places
     size = rings["ring"].map_elements(Counter(rings["ring"].to_list()).get, pl.Int64)
     offset = (rings["original"] - rings["cell"]) % size
     return [set(group["offset"]) for _, group in rings.with_columns(offset=offset).group_by("ring")]
@@ -277,7 +280,7 @@ def test_without_a_seed_the_draw_is_the_operating_systems():
         runs = {
             tuple(r["cell"][np.argsort(p.rows)].to_list())
             for p in (NHAA(k=3, l=l, cluster=20).publish(frame, schema).private for _ in range(9))
-            for r in [p.rings]
+            for r in [p.evidence.places]
         }
         assert len(runs) > 1
 
@@ -360,7 +363,7 @@ def test_compiled_and_interpreted_agree(monkeypatch, options):
     monkeypatch.setenv("INCROWD_COMPILE", "")
     plain = NHAA(k=4, **options).publish(frame, schema, seed=2)
     assert plain.frame.equals(compiled.frame)
-    assert plain.private.rings.equals(compiled.private.rings)
+    assert plain.private.evidence.places.equals(compiled.private.evidence.places)
 
 
 def test_rings_stay_with_the_owner(tmp_path):
@@ -374,7 +377,7 @@ def test_rings_stay_with_the_owner(tmp_path):
     ]
     assert "ring" not in (tmp_path / "out" / "manifest.json").read_text()
     loaded = ic.Release.load(tmp_path / "out")
-    assert loaded.private.rings.equals(release.private.rings)
+    assert loaded.private.evidence.places.equals(release.private.evidence.places)
     for verdict in (loaded.verify(frame), ic.verify(tmp_path / "out", frame)):
         assert verdict.ok
         assert verdict.levels["l_frequency"] == 3

@@ -10,6 +10,7 @@ import incrowd as ic
 import naive_mondrian
 import naive_nsvdist
 import naive_seqa
+from claims import CONSTRAINTS
 from incrowd.coding import Table
 from incrowd.kernels.seqa import N_NEXT, NEXT, move_rows
 from incrowd.losses import cell_loss
@@ -19,16 +20,6 @@ from strategies import tables
 
 LOSSES = st.sampled_from(["lm", "entropy", "monotone_entropy"])
 STARTS = st.sampled_from(["mondrian", "single_mondrian", "random"])
-CONSTRAINTS = [
-    {},
-    {"l": 1.5},
-    {"l": 2, "l_kind": "distinct"},
-    {"l": 1.4, "l_kind": "entropy"},
-    {"l": 2, "l_kind": "recursive", "c": 2.0},
-    {"t": 0.3},
-    {"t": 0.3, "ordered": True},
-    {"alpha": 0.7},
-]
 
 
 def quiet(*_):

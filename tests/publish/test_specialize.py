@@ -14,25 +14,16 @@ from hypothesis import strategies as st
 import incrowd as ic
 import naive_mondrian
 import naive_specialize
+from claims import CONSTRAINTS
 from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.kernels.limits import Limits
+from incrowd.manifest import Guarantee
 from incrowd.privacy import Privacy
 from incrowd.publish import specialize as specialize_module
 from incrowd.publish.specialize import Cut, Rule, gain_per_loss, specialize
+from owner import exact_rows
 from strategies import NAMES, SPECS, Drawn, tables
-
-CONSTRAINTS = [
-    {},
-    {},
-    {"l": 1.5},
-    {"l": 2, "l_kind": "distinct"},
-    {"l": 1.4, "l_kind": "entropy"},
-    {"l": 2, "l_kind": "recursive", "c": 2.0},
-    {"t": 0.3},
-    {"t": 0.3, "ordered": True},
-    {"alpha": 0.7},
-]
 
 
 @st.composite
@@ -74,8 +65,8 @@ def plain(table, score, keeps, n_together, disclose=False, one_class=False):
 
 
 def released(release):
-    cells = [None] * len(release.lo)
-    for row, lo, hi in zip(release.private.rows, release.lo, release.hi, strict=True):
+    cells = [None] * release.n_rows
+    for row, lo, hi in zip(release.private.rows, *exact_rows(release), strict=True):
         cells[int(row)] = tuple(zip(lo.tolist(), hi.tolist(), strict=True))
     return cells
 
@@ -264,9 +255,9 @@ def test_a_smaller_L_shows_more():
 def test_the_guarantee_carries_the_number_of_attributes(L, promised):
     frame, schema = four_columns()
     release = ic.PAIS(k=4, L=L, C=0.95).publish(frame, schema)
-    lkc = {"kind": "lkc", "L": promised, "K": 4, "C": 0.95}
-    plainly = [{"kind": "k", "k": 4}, {"kind": "alpha", "alpha": 0.95}] if promised == 4 else []
-    assert release.manifest["guarantees"] == [*plainly, lkc]
+    lkc = Guarantee("lkc", L=promised, K=4, C=0.95)
+    plainly = (Guarantee("k", k=4), Guarantee("alpha", alpha=0.95)) if promised == 4 else ()
+    assert release.manifest.guarantees == (*plainly, lkc)
     assert release.levels["lkc_k"] >= 4
     assert release.levels["lkc_c"] <= 0.95
 
@@ -276,9 +267,9 @@ def test_l_is_meant_exactly():
     frame = pl.DataFrame({"q": [1, 1, 1, 2, 2, 2], "s": list("xxyxyy")})
     release = ic.PAIS(k=3, l=1.5).publish(frame, ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s"))
     assert release.frame["q"].n_unique() == 2
-    k, l, lkc = release.manifest["guarantees"]
-    assert (k["k"], l["l"]) == (3, 1.5)
-    assert Fraction(2, 3) <= Fraction(str(lkc["C"])) < Fraction(2, 3) + Fraction(1, 10**15)
+    k, l, lkc = release.manifest.guarantees
+    assert (k.k, l.l) == (3, 1.5)
+    assert Fraction(2, 3) <= Fraction(str(lkc.C)) < Fraction(2, 3) + Fraction(1, 10**15)
 
 
 def test_too_many_combinations_are_refused_before_any_search(monkeypatch):
@@ -300,7 +291,7 @@ def test_combinations_need_a_sensitive_column():
     with pytest.raises(ic.SchemaError, match="no sensitive column"):
         ic.PAIS(k=1, L=1, C=0.5).publish(frame, schema)
     release = ic.PAIS(k=2, score="discernibility").publish(frame, schema)
-    assert release.manifest["guarantees"] == [{"kind": "k", "k": 2}]
+    assert release.manifest.guarantees == (Guarantee("k", k=2),)
     assert len(release.cell_lo) == 2
 
 
