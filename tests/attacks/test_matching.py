@@ -12,6 +12,7 @@ import incrowd as ic
 import naive_attacks
 from attacks import small_releases
 from incrowd.attacks import linking, matching
+from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import look
 from incrowd.manifest import Guarantee
 
@@ -84,7 +85,7 @@ def test_risks_are_counted_person_by_person(seed):
     codes = scene.codes.tolist()
     per_person = [sum(naive_attacks.fits(x, row) for row in rows) for x in codes]
     per_row = [sum(naive_attacks.fits(x, row) for x in codes) for row in rows]
-    finding = linking.attack(scene)
+    finding = linking.attack(Given(scene))
     assert finding.numbers["prosecutor_risk_max"] == pytest.approx(1 / min(per_person))
     assert finding.numbers["journalist_risk_max"] == pytest.approx(1 / min(per_row))
     assert finding.numbers["marketer_risk"] == pytest.approx(np.mean([1 / n for n in per_row]))

@@ -6,25 +6,21 @@ baseline: what the adversary would know without being told about these very peop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from incrowd import io
-from incrowd.attacks import classifier, intersection, linking, matching, reconstruction
 from incrowd.attacks.finding import Finding, Score
+from incrowd.attacks.registry import ATTACKS, Given, Progress, attack_names, find_attack
 from incrowd.attacks.report import AttackReport
 from incrowd.attacks.scene import look
 from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.release import Release, RowRelease
 
-__all__ = ["ATTACKS", "AttackReport", "Finding", "Score", "attack", "load"]
-
-ATTACKS = ("linking", "matching", "reconstruction", "classifier", "intersection")
-
-Progress = Callable[[str, int, int], None]
+__all__ = ["ATTACKS", "AttackReport", "Finding", "Given", "Score", "attack", "attack_names", "find_attack", "load"]
 
 
 def attack(
@@ -51,9 +47,9 @@ def attack(
     original
         The table that the release was made from.
     attacks
-        Names out of `ATTACKS`; all without.
+        Names out of `attack_names()`; all without.
     earlier
-        Other releases about the same people, for the attack by intersection.
+        Other releases about the same people, for the attacks by intersection and by differencing.
     known
         Share of the sensitive values that the adversary knows beforehand, 0 to 1.
     non_members
@@ -68,11 +64,8 @@ def attack(
     AttackReport
         With `ok`, `findings`, and a plain-language text.
     """
-    names = tuple(ATTACKS if attacks is None else attacks)
-    unknown = [name for name in names if name not in ATTACKS]
-    if unknown:
-        fact = f"There is no attack {', '.join(map(repr, unknown))}"
-        raise ParameterError(fact, f"use some of {', '.join(ATTACKS)}")
+    names = attack_names() if attacks is None else list(attacks)
+    chosen = {name: find_attack(name) for name in names}
     if not 0 <= known <= 1:
         fact = f"known is {known!r}"
         raise ParameterError(fact, "it is a share of the people, from 0 to 1")
@@ -80,31 +73,22 @@ def attack(
     loaded, frame = load(release), io.to_polars(original)
     scene = look(loaded, frame)
     others = () if earlier is None else (earlier,) if isinstance(earlier, Release | str | Path) else tuple(earlier)
-    before = [look(load(other), frame[scene.rows.tolist()], same=False) for other in others]
+    before = tuple(look(load(other), frame[scene.rows.tolist()], same=False) for other in others)
     outside = None if non_members is None else io.to_polars(non_members)
-    findings = []
-    for n, name in enumerate(names):
-        report("attacking", n, len(names))
-        rng = np.random.default_rng([seed, ATTACKS.index(name)])
-        if name == "linking":
-            findings.append(linking.attack(scene))
-        elif name == "matching":
-            findings.append(matching.attack(scene))
-        elif name == "reconstruction":
-            findings.append(reconstruction.attack(scene, known=known, rng=rng, progress=report))
-        elif name == "classifier":
-            findings.append(classifier.attack(scene, non_members=outside, rng=rng))
-        else:
-            findings.append(intersection.attack(scene, before))
-    report("attacking", len(names), len(names))
+    findings, order = [], attack_names()
+    for n, (name, run) in enumerate(chosen.items()):
+        report("attacking", n, len(chosen))
+        rng = np.random.default_rng([seed, order.index(name)])
+        findings.append(run(Given(scene, before, known, outside, rng, report)))
+    report("attacking", len(chosen), len(chosen))
     manifest = loaded.manifest
     return AttackReport(manifest.method.name, manifest.guarantees, scene.n_people, tuple(findings))
 
 
 def load(release: Release | str | Path) -> RowRelease:
     """Return a release of generalized rows, from its folder if need be."""
-    loaded: object = release if not isinstance(release, str | Path) else Release.load(release)
-    if not isinstance(loaded, RowRelease):
+    loaded: Release = Release.load(release) if isinstance(release, str | Path) else release
+    if not loaded.has_cells:
         fact = f"Attacks are about rows with generalized cells, and this is a {type(loaded).__name__}"
         raise IncompatibleError(fact, "projections are judged by incrowd verify with --original")
-    return loaded
+    return cast("RowRelease", loaded)

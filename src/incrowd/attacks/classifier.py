@@ -21,7 +21,8 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
-from incrowd.attacks.scene import UNKNOWN, Scene, code_quasi, code_sensitive
+from incrowd.attacks.registry import Given
+from incrowd.attacks.scene import UNKNOWN, code_quasi, code_sensitive
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes
 from incrowd.release import RowRelease
 from incrowd.release.soft import sample
@@ -32,8 +33,9 @@ _NAMES = {"naive_bayes": "naive Bayes", "tree": "a decision tree"}
 _Z = 2.2414  # 95 % for two intervals together
 
 
-def attack(scene: Scene, *, non_members: pl.DataFrame | None, rng: np.random.Generator) -> Finding:
+def attack(given: Given) -> Finding:
     """Train on the release; compare members with non-members."""
+    scene, non_members, rng = given.scene, given.non_members, given.rng
     if scene.truth is None or not scene.n_values:
         return not_applicable("classifier", "nothing sensitive is published")
     public = replace(scene.release, private=None)  # joined leaves are drawn by their published names

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, worst
 from incrowd.attacks.linking import beliefs
+from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Floats, Int64, Scene
 
 _SURE = 0.9
@@ -28,8 +29,9 @@ _LEAST = 1e-12
 _ROUNDING = 1e-9
 
 
-def attack(scene: Scene, earlier: Sequence[Scene]) -> Finding:
+def attack(given: Given) -> Finding:
     """Intersect what the releases leave possible about each person."""
+    scene, earlier = given.scene, given.earlier
     if not earlier:
         return not_applicable("intersection", "no earlier release was given")
     scenes = [scene, *earlier]

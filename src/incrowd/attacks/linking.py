@@ -8,7 +8,8 @@ all rows alike.
 
 Compared with the promise: no row may fit fewer than k people; where exact values are published no person may fit fewer
 than k rows either; and the values that the rows favour beyond the promised share may not be right more often than it.
-A method that publishes distributions does not promise how many rows fit a person, so this is reported and not judged.
+A method that publishes distributions does not promise how many rows fit a person, so this is reported and not judged;
+what few rows give away through columns that are released as they are is (`other_columns`).
 
 Cost: a bit per pair of distinct people and distinct cells.
 """
@@ -18,14 +19,17 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, worst
+from incrowd.attacks.other_columns import judge
+from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Floats, Int64, Pairs, Scene
 
 _SURE = 0.9
 _ROUNDING = 1e-9
 
 
-def attack(scene: Scene) -> Finding:
+def attack(given: Given) -> Finding:
     """Link people and rows by the quasi-identifiers alone."""
+    scene = given.scene
     if scene.pairs is None:
         return not_applicable("linking", "too many pairs of a row and a person to list")
     fitting_rows, fitting_people = count(scene, scene.pairs)
@@ -47,6 +51,14 @@ def attack(scene: Scene) -> Finding:
     if exact:
         why.append(f"and {fitting_rows.min()} rows for a person")
         broken |= bool(few_rows.any())
+    told = judge(scene, scene.pairs, fitting_rows)
+    if told is not None:
+        numbers |= told.numbers
+        why.append(told.why)
+        broken |= told.broken
+        at_risk = at_risk | (few_rows & told.broken)
+    elif few_rows.any() and not exact:
+        why.append(f"a person may fit a single row, whose shares are those of at least {scene.k} people")
     success, baseline = None, None
     if scene.truth is not None and scene.n_values:
         believed = beliefs(scene, scene.pairs)[scene.point_of]

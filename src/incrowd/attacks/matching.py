@@ -3,8 +3,9 @@
 Rows that fit a person are candidates (see `linking`). Only candidates that are part of some perfect matching between
 people and rows can be true; dropping all others leaves smaller crowds. The least number that is left is the level of
 k-concealment (Gionis, Mazza, Tassa 2008; Tassa, Mazza, Gionis 2012). Where rows show a value of their person (an exact
-sensitive value, or columns that are released as they are), a level below k breaks the promise. Distributions without
-such columns tell nothing more of somebody whose row is known; then the level is told, and not held against it.
+sensitive value, or columns that are released as they are), a level below k breaks the promise. Distributions tell
+nothing more of somebody whose row is known, and *other* columns that are dealt out in blocks are somebody else's; then
+the level is told, and what those columns give away is measured (`other_columns`).
 
 Given one perfect matching, an edge outside it is in some perfect matching exactly when it lies on an alternating
 cycle: when its ends are in one strongly connected component of the graph with arcs person -> row for every candidate
@@ -23,14 +24,17 @@ from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, worst
 from incrowd.attacks.linking import count
+from incrowd.attacks.other_columns import dealt_out, judge
+from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Int64, Pairs, Scene
 from incrowd.hierarchy.hierarchy import Codes
 
 _FLOW_BUDGET = 2 * 10**7
 
 
-def attack(scene: Scene) -> Finding:
+def attack(given: Given) -> Finding:
     """Drop the candidates that are in no perfect matching, and count again."""
+    scene = given.scene
     if scene.pairs is None:
         return not_applicable("matching", "too many pairs of a row and a person to list")
     if scene.row_of is None and len(scene.pairs.points) > _FLOW_BUDGET:
@@ -40,9 +44,11 @@ def attack(scene: Scene) -> Finding:
         return not_applicable("matching", "no assignment of people to rows fits: this is not the original")
     rows_before, people_before = count(scene, scene.pairs)
     rows, people = count(scene, possible)
-    own = scene.release.sensitive is not None or scene.release.other.width > 0  # what a row tells of its person alone
+    others = scene.release.other.width > 0
+    own = scene.release.sensitive is not None or (others and not dealt_out(scene))  # what a row tells of its person
     few = rows < scene.k
-    broken = own and bool((people < scene.k).any() or few.any())
+    told = judge(scene, possible, rows)
+    broken = (own and bool((people < scene.k).any() or few.any())) or (told is not None and told.broken)
     numbers: dict[str, float | int | None] = {
         "concealment_level": int(rows.min()),
         "people_per_row_min": int(people.min()),
@@ -57,9 +63,14 @@ def attack(scene: Scene) -> Finding:
     why = f"after dropping impossible pairs a row fits at least {people.min()} people, and a person at least "
     why += f"{rows.min()} rows; promised are {scene.k}"
     if not own and (few.any() or (people < scene.k).any()):
-        why += " people per row as it is; a row shows nothing of its person alone, only shares of many"
+        why += " people per row as it is. To know one's row breaks no promise: its shares are those of at least "
+        why += f"{scene.k} people"
+        why += ", and its other columns are of somebody drawn from a block of as many" if others else ", not one's own"
+    if told is not None:
+        why += f"; {told.why}"
+        numbers |= told.numbers
     verdict: Outcome = "above the promise" if broken else "withstood"
-    at_risk = few & own  # where rows are means over others, to know one's row tells nothing
+    at_risk = few if broken else np.zeros(scene.n_people, np.bool_)
     n = scene.n_people
     return Finding(
         "matching",

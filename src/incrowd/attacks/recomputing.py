@@ -34,6 +34,8 @@ def method_of(scene: Scene) -> NSVDist | None:
         return None
     if scene.n_suppressed or scene.n_people > _MOST_PEOPLE:
         return None
+    if scene.release.private is None and scene.release.manifest.domains != "exact":
+        return None  # the leaves that it searched are not known
     names = ("k", "l", "loss", "presplit")
     method = NSVDist(mode="paper", **{name: given[name] for name in names if name in given})
     return method if method.part_rows(scene.n_people) is None else None
@@ -71,7 +73,12 @@ class Sightings:
         counts, members = np.empty((len(jobs), n_values), np.int32), np.empty((len(jobs), method.k), np.int32)
         search(jobs, 0, len(jobs), method.k, method.cap, prices, index, lo, hi, counts, members)
         back = np.argsort(columns)
-        self._note(lo[:, back], hi[:, back], np.sort(rows[members], axis=1), world)
+        self._note(*self._published(lo[:, back], hi[:, back]), np.sort(rows[members], axis=1), world)
+
+    def _published(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        release = self._scene.release
+        found = (lo, hi) if release.private is None else release.published_cells(lo, hi)
+        return np.ascontiguousarray(found[0]), np.ascontiguousarray(found[1])
 
     def _note(self, lo: Codes, hi: Codes, members: Int64, world: Codes) -> None:
         boxes = self._boxes
@@ -124,7 +131,9 @@ def _table(scene: Scene, world: Codes) -> Table:
     name = str(release.manifest.recognized_by[-1])
     quasi: dict[str, Spec | None] = dict.fromkeys(release.quasi)  # roles only: the hierarchies are built
     schema = Schema(quasi=quasi, sensitive=name, rest="drop")
+    private = release.private
+    hierarchies = release.hierarchies if private is None else tuple(domain.hierarchy for domain in private.domains)
     return Table(
-        schema, release.hierarchies, scene.codes, world, release.sensitive_values, pl.DataFrame(),
+        schema, hierarchies, scene.exact_codes, world, release.sensitive_values, pl.DataFrame(),
         np.arange(scene.n_people), scene.n_people, [],
     )  # fmt: skip

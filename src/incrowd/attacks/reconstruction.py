@@ -28,7 +28,6 @@ Cost: sweeps over all pairs of a person and a statement; some seconds for 3000 p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -38,11 +37,10 @@ from incrowd.attacks import bayes, recomputing, worlds
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wilson, worst
 from incrowd.attacks.linking import beliefs, shown_values
 from incrowd.attacks.propagation import Possible, certain_alone, propagate
+from incrowd.attacks.registry import Given, Progress
 from incrowd.attacks.scene import Floats, Scene
 from incrowd.attacks.statements import Statement, collect, of_blocks, state, tells_blocks
 from incrowd.privacy import exact
-
-Progress = Callable[[str, int, int], None]
 
 _HIDES_BLOCKS = 5  # the k from which shares, being means over k people, do not give their blocks' shares away
 _SURE = 0.9
@@ -51,8 +49,9 @@ _BUDGET = 6 * 10**8  # of steps in worlds: some fifteen seconds
 _ROUNDING = 1e-9
 
 
-def attack(scene: Scene, *, known: float, rng: np.random.Generator, progress: Progress) -> Finding:
+def attack(given: Given) -> Finding:
     """Solve for sensitive values."""
+    scene, known, rng, progress = given.scene, given.known, given.rng, given.progress
     if scene.truth is None or not scene.n_values:
         return not_applicable("reconstruction", "nothing sensitive is published")
     if scene.pairs is None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.coding import clean
+from incrowd.coding import clean, encode_column
 from incrowd.errors import SchemaError
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.groups import label_groups
@@ -75,6 +75,8 @@ class Scene:
         Row of the original of each person.
     truth
         Sensitive value of each person, for scoring only; ``None`` when nothing is sensitive.
+    people
+        The original's rows of these people: their quasi-identifiers are known, all else is for scoring only.
     k, limit
         What is promised: the least crowd, and the largest belief in a sensitive value (1 when nothing is promised).
     """
@@ -83,6 +85,7 @@ class Scene:
     codes: Codes
     rows: Int64
     truth: Codes | None
+    people: pl.DataFrame
     k: int
     limit: float
 
@@ -162,6 +165,16 @@ class Scene:
             counts = np.maximum(counts, 1)
         return np.asarray(counts / max(1.0, counts.sum()))
 
+    @cached_property
+    def exact_codes(self) -> Codes:
+        """Leaf ranks of the people in the hierarchies that the method worked with; only the owner knows all of them."""
+        private = self.release.private
+        if private is None:
+            return self.codes
+        columns = self.release.clean_quasi(self.people)
+        coded = [encode_column(d.hierarchy, column) for d, column in zip(private.domains, columns, strict=True)]
+        return np.asfortranarray(np.column_stack(coded))
+
     def people_at(self, points: npt.NDArray[Any]) -> Int64:
         """Return the people at some points."""
         first, by_point = self._by_point
@@ -203,7 +216,7 @@ def look(release: RowRelease, original: pl.DataFrame, *, same: bool = True) -> S
         raise SchemaError(fact, "give the table that this release was made from")
     at = np.flatnonzero(kept)
     known = None if truth is None else truth[at]
-    return Scene(release, np.asfortranarray(codes[at]), at, known, manifest.k, manifest.belief)
+    return Scene(release, np.asfortranarray(codes[at]), at, known, original[at], manifest.k, manifest.belief)
 
 
 def code_quasi(release: RowRelease, frame: pl.DataFrame, *, nearest: bool = False) -> Codes:

@@ -48,6 +48,9 @@ class Release(ABC):
     teaches_itself: ClassVar[bool] = False
     """Whether classifiers are trained by `classifier`, and not from samples or expectations."""
 
+    has_cells: ClassVar[bool] = False
+    """Whether its rows have generalized cells, which fit some people and not others."""
+
     @property
     @abstractmethod
     def n_rows(self) -> int:

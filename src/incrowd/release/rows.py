@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,7 @@ class RowRelease(Release):
     cell_counts: npt.NDArray[np.int32] | None
     other: pl.DataFrame
     manifest: RowsManifest
+    has_cells: ClassVar[bool] = True
 
     @property
     def n_rows(self) -> int:

@@ -1,0 +1,124 @@
+"""What rows give away about columns that are released as they are, to somebody who knows whose row it may be.
+
+A person who is left with fewer than k rows has the *other* columns of one of them, unless the method deals those
+columns out among more people. So they are claimed, as whole tuples, each of the rows that are left alike, and scored
+with the originals. Claims that are no better than taking those of somebody alike (anybody else who fits the row) tell
+nothing about the person; k promises that they are right at most once in k times beyond that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.attacks.finding import Score, wilson
+from incrowd.attacks.scene import Int64, Pairs, Scene
+
+_MOST_PEOPLE = 2000  # about whom claims are scored: more do not make the interval much narrower
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the *other* columns of few rows tell.
+
+    Attributes
+    ----------
+    success, baseline
+        How often the columns of a row that is left are the person's, and how often those of somebody alike would be.
+    promised
+        The share of right claims that k allows.
+    """
+
+    success: Score
+    baseline: Score
+    promised: float
+
+    @property
+    def broken(self) -> bool:
+        """Whether claims are right more often than k allows, beyond chance."""
+        return wilson(self.success.right, self.success.claimed)[0] > self.promised
+
+    @property
+    def why(self) -> str:
+        """The outcome in words."""
+        return (
+            f"the other columns of the rows that are left are the person's own in {self.success.precision:.1%} of the "
+            f"cases, those of somebody alike in {self.baseline.precision:.1%}, and k allows {self.promised:.1%}"
+        )
+
+    @property
+    def numbers(self) -> dict[str, float | int | None]:
+        """The outcome in numbers."""
+        return {
+            "other_claims": self.success.claimed,
+            "other_right": self.success.precision,
+            "other_right_of_somebody_alike": self.baseline.precision,
+            "other_promised": self.promised,
+        }
+
+
+def dealt_out(scene: Scene) -> bool:
+    """Tell whether the *other* columns of a row are those of somebody of a block, and not of its person."""
+    about = scene.release.manifest.sensitive
+    return about is not None and about.form == "shares"
+
+
+def judge(scene: Scene, pairs: Pairs, rows: Int64) -> Told | None:
+    """Score what people with fewer than k rows can be told by them; ``None`` where there is nothing to tell.
+
+    Parameters
+    ----------
+    pairs
+        Which rows are left to which people.
+    rows
+        How many rows are left to each person.
+    """
+    names = list(scene.release.other.columns)
+    few = np.flatnonzero((rows < scene.k) & (rows > 0))
+    if not names or not len(few):
+        return None
+    if len(few) > _MOST_PEOPLE:
+        few = few[np.linspace(0, len(few) - 1, _MOST_PEOPLE).astype(np.int64)]
+    shown, own = _tuples(scene, names)
+    asked = pl.DataFrame({"person": few, "point": scene.point_of[few], "own": own[few]})
+    left = _pairs(pairs, np.unique(scene.point_of[few])).join(
+        pl.DataFrame({"box": scene.box_of, "shown": shown}), on="box"
+    )
+    claims = asked.join(left, on="point")
+    said = claims.group_by("person").agg(right=(pl.col("shown") == pl.col("own")).mean())
+    fits = scene.pairs
+    assert fits is not None
+    boxes = left["box"].unique()
+    alike = _pairs(fits, None).join(boxes.to_frame(), on="box", how="semi").join(
+        pl.DataFrame({"point": scene.point_of, "own": own}), on="point"
+    )  # fmt: skip
+    size = alike.group_by("box").agg(size=pl.len())
+    same = alike.group_by("box", "own").agg(same=pl.len())
+    by_box = asked.join(left.select("point", "box"), on="point").join(size, on="box")
+    by_box = by_box.join(same, on=["box", "own"], how="left").with_columns(pl.col("same").fill_null(1))
+    expected = by_box.select(pl.col("person"), share=(pl.col("same") - 1) / (pl.col("size") - 1).clip(lower_bound=1))
+    usual = expected.group_by("person").agg(right=pl.col("share").mean())
+    n = len(few)
+    success = Score("other columns of a person with few rows", float(said["right"].sum()), n, scene.n_people)
+    baseline = Score("the same of somebody alike", float(usual["right"].sum()), n, scene.n_people)
+    share = baseline.precision or 0.0
+    return Told(success, baseline, share + (1 - share) / scene.k)
+
+
+def _pairs(pairs: Pairs, points: npt.NDArray[Any] | None) -> pl.DataFrame:
+    """Return pairs of a point and a box, of some points."""
+    found = pl.DataFrame({"point": pairs.points.astype(np.int64), "box": pairs.boxes.astype(np.int64)})
+    return found if points is None else found.join(pl.DataFrame({"point": points}), on="point", how="semi")
+
+
+def _tuples(scene: Scene, names: list[str]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Return the *other* columns of each released row and of each person, as numbers that are equal where they are."""
+    shown = scene.release.other
+    truth = pl.DataFrame([scene.people[name].cast(shown[name].dtype, strict=False) for name in names])
+    both = pl.concat([shown, truth]).with_columns(pl.selectors.float() + 0.0)  # one zero only
+    hashed = both.hash_rows(seed=0).to_numpy()
+    return hashed[: shown.height], hashed[shown.height :]
