@@ -119,6 +119,9 @@ def _tuples(scene: Scene, names: list[str]) -> tuple[npt.NDArray[np.uint64], npt
     """Return the *other* columns of each released row and of each person, as numbers that are equal where they are."""
     shown = scene.release.other
     truth = pl.DataFrame([scene.people[name].cast(shown[name].dtype, strict=False) for name in names])
-    both = pl.concat([shown, truth]).with_columns(pl.selectors.float() + 0.0)  # one zero only
-    hashed = both.hash_rows(seed=0).to_numpy()
-    return hashed[: shown.height], hashed[shown.height :]
+    return hash_rows(shown), hash_rows(truth)
+
+
+def hash_rows(frame: pl.DataFrame) -> npt.NDArray[np.uint64]:
+    """Return a number for each row, equal for equal rows of frames with the same types."""
+    return frame.with_columns(pl.selectors.float() + 0.0).hash_rows(seed=0).to_numpy()  # one zero only
