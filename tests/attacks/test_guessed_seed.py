@@ -42,7 +42,7 @@ def test_a_seed_alone_would_give_people_away(method, monkeypatch):
     finding, _ = attacked(method, people())
     assert finding.verdict == "above the promise"
     assert finding.success.right == finding.success.claimed > 15
-    assert finding.baseline.right < 5
+    assert finding.baseline.right < finding.success.right / 3
     assert finding.n_at_risk == finding.success.right
 
 

@@ -24,6 +24,8 @@ class Score:
         What was claimed, in plain words.
     right, claimed, people
         Right claims (an expectation, where the adversary guesses among equals), claims, and people he tried.
+    whom
+        What is counted where that is not people.
 
     >>> Score("values", 18, 20, 100).to_dict()["precision_interval"]
     (0.699, 0.972)
@@ -33,6 +35,7 @@ class Score:
     right: float
     claimed: int
     people: int
+    whom: str = "people"
 
     @property
     def precision(self) -> float | None:
@@ -65,11 +68,11 @@ class Score:
 
     def __str__(self) -> str:
         if not self.claimed:
-            return f"{self.what}: no claim about any of {self.people} people"
+            return f"{self.what}: no claim about any of {self.people} {self.whom}"
         low, high = self.interval
         return (
-            f"{self.what}: {self.claimed} claims about {self.people} people, {self.precision:.1%} right "
-            f"(95 % interval {low:.1%} to {high:.1%}), so {self.recall:.1%} of the people"
+            f"{self.what}: {self.claimed} claims about {self.people} {self.whom}, {self.precision:.1%} right "
+            f"(95 % interval {low:.1%} to {high:.1%}), so {self.recall:.1%} of the {self.whom}"
         )
 
 

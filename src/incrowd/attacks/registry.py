@@ -31,6 +31,7 @@ ATTACKS = {
     "reconstruction": "incrowd.attacks.reconstruction:attack",
     "classifier": "incrowd.attacks.classifier:attack",
     "intersection": "incrowd.attacks.intersection:attack",
+    "differencing": "incrowd.attacks.differencing:attack",
     "guessed seed": "incrowd.attacks.guessed_seed:attack",
 }
 """The attacks of this package, in the order in which they run."""

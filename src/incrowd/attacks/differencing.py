@@ -1,0 +1,240 @@
+"""Differencing: two releases, one of which has a person more; what they count gives the person away.
+
+The adversary holds both releases and knows that one table has fewer than k people more than the other, and is the same
+otherwise. Whatever both count exactly (values of exact domains, exact sensitive values, *other* columns, rows) he
+subtracts. Of one person, rounded counts tell by likelihood: how much more often these roundings come about if the
+person has the value than if not; several releases of the same tables are multiplied, so repeated roundings are
+averaged. Where joined domains differ, the person made the difference: a value that is listed in one release only is
+the person's; of ranges, the person is in the first one that differs, or in the next.
+
+What comes out is a row about the person: for each quasi-identifier the values that remain, a sensitive value, *other*
+columns. Compared with the promise: it must fit at least k people like any other row, and may not show with certainty
+(more than the promised share, or 90 % where nothing is promised) a sensitive value or *other* columns. Exact sensitive
+values cannot be hidden from somebody who subtracts: publish a table again only when at least k people came.
+
+**Rounding again and again.** One pair of roundings changes the odds of a value by about 1 + 3 / k. They are drawn anew
+for every release, so the mean of m releases of a table is right up to k / sqrt(6 m): about 5 k^2 releases of each
+table undo the rounding. The ledger warns long before.
+
+Not tried: to repeat the method with and without each person, and two or more people by rounded counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
+from incrowd.attacks.other_columns import hash_rows
+from incrowd.attacks.registry import Given
+from incrowd.attacks.scene import Floats, Scene
+from incrowd.attacks.told_counts import QUASI, SENSITIVE, Counts, collect, label_of_people, likelihood, shares
+
+_SURE = 0.9
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is believed about one column of the person who makes the difference.
+
+    Attributes
+    ----------
+    counts
+        The column, in the release that has the person.
+    belief
+        In each label; the mean over the people, if there are several.
+    prior
+        The same without the difference.
+    """
+
+    counts: Counts
+    belief: Floats
+    prior: Floats
+
+    @property
+    def left(self) -> npt.NDArray[np.bool_]:
+        """The labels that are possible, or, of one that is nearly certain, that one."""
+        top = self.belief.argmax()
+        return np.arange(len(self.belief)) == top if self.belief[top] > _SURE else self.belief > 0
+
+    @property
+    def sure(self) -> bool:
+        """Whether one value is believed nearly for certain."""
+        return bool(self.belief.max() > _SURE) and self.counts.single[int(self.belief.argmax())]
+
+    @property
+    def gained(self) -> bool:
+        """Whether that is more than before."""
+        return self.sure and bool(self.prior.max() <= _SURE)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What two releases tell about the people who are in one of them only.
+
+    Attributes
+    ----------
+    n_people
+        How many there are.
+    claims
+        One per column that could be compared.
+    crowd
+        People of the table whose quasi-identifiers fit what was learned.
+    """
+
+    n_people: int
+    claims: tuple[Claim, ...]
+    crowd: int
+
+    def learned(self, *roles: str) -> list[Claim]:
+        """Return the columns of some roles of which a value was learned."""
+        return [claim for claim in self.claims if claim.counts.role in roles and claim.gained]
+
+
+def attack(given: Given) -> Finding:
+    """Subtract what earlier releases count, and judge what that tells about the people who make the difference."""
+    scene, name = given.scene, "differencing"
+    if not given.earlier:
+        return not_applicable(name, "no earlier release was given")
+    found = differences(scene, given.earlier)
+    if not found:
+        sizes = ", ".join(str(other.release.n_rows - scene.release.n_rows) for other in given.earlier)
+        why = f"rows more or less than in this release: {sizes}; nothing can be told about 1 to {scene.k - 1} people"
+        return Finding(name, _knows(len(given.earlier)), "withstood", why)
+    worst = max(found, key=lambda difference: (breaks(scene, difference), len(difference.learned(QUASI))))
+    claims, broken = worst.claims, breaks(scene, worst)
+    sure = [claim for claim in claims if claim.sure]
+    n, quasi = len(claims), [claim for claim in claims if claim.counts.role == QUASI]
+    values = worst.learned(SENSITIVE)
+    success = Score("value of a column, believed with more than 90%",
+                    float(sum(claim.belief.max() for claim in sure)), len(sure), n, "columns")  # fmt: skip
+    baseline = Score("most frequent value of the column", float(sum(claim.prior.max() for claim in sure)), len(sure), n,
+                     "columns")  # fmt: skip
+    numbers = {
+        "people_who_differ": worst.n_people,
+        "columns": n,
+        "columns_learned": len([claim for claim in claims if claim.gained]),
+        "quasi": len(quasi),
+        "quasi_learned": len(worst.learned(QUASI)),
+        "sensitive_learned": len(values),
+        "other_learned": len(worst.learned("other")),
+        "belief_max": float(max(claim.belief.max() for claim in claims)),
+        "crowd": worst.crowd,
+    }
+    who = "the person who makes" if worst.n_people == 1 else f"the {worst.n_people} people who make"
+    why = f"about {who} the difference, {len(worst.learned(QUASI))} of {len(quasi)} quasi-identifiers are learned"
+    why += ", and the sensitive value" if values else ""
+    why += ", and the other columns" if worst.learned("other") else ""
+    why += f"; what is known of the quasi-identifiers fits {worst.crowd} people, promised are {scene.k}"
+    if values and worst.crowd >= scene.k:
+        why += "; exact values of all rows can be subtracted: publish again when at least k people came"
+    verdict: Outcome = "above the promise" if broken else "withstood"
+    return Finding(name, _knows(len(given.earlier)), verdict, why, success, baseline, numbers)
+
+
+def _knows(n_earlier: int) -> str:
+    return f"{n_earlier + 1} releases, and that the tables differ by fewer than k people; nobody's quasi-identifiers"
+
+
+def breaks(scene: Scene, difference: Difference) -> bool:
+    """Tell whether a difference tells more than the release under attack promises."""
+    bar = scene.limit if scene.limit < 1 else _SURE
+    values = [claim for claim in difference.claims if claim.counts.role == SENSITIVE]
+    told = any(claim.belief.max() > bar and claim.belief.max() > claim.prior.max() for claim in values)
+    return bool(difference.crowd < scene.k or told or difference.learned("other"))
+
+
+def differences(scene: Scene, earlier: Sequence[Scene]) -> list[Difference]:
+    """Return what is told about fewer than k people by each earlier release that has so many more or less."""
+    found, seen = [], set()
+    for other in earlier:
+        d = scene.release.n_rows - other.release.n_rows
+        if not 0 < abs(d) < scene.k or d in seen:
+            continue
+        seen.add(d)
+        ours = [s for s in (scene, *earlier) if s.release.n_rows == scene.release.n_rows]
+        theirs = [s for s in earlier if s.release.n_rows == other.release.n_rows]
+        difference = _difference(*((ours, theirs) if d > 0 else (theirs, ours)), abs(d), gone=d < 0)
+        if difference is not None:
+            found.append(difference)
+    return found
+
+
+def _difference(more: Sequence[Scene], less: Sequence[Scene], n_people: int, *, gone: bool) -> Difference | None:
+    """Compare releases of a table with those of one that lacks some people; ``None`` if more than these differ."""
+    tables = [[collect(scene) for scene in side] for side in (more, less)]
+    claims = []
+    for name, counts in tables[0][0].items():
+        against = [table[name] for table in tables[1] if name in table]
+        if not against:
+            continue
+        again = [table[name] for table in tables[0] if name in table and table[name].labels == counts.labels]
+        belief = _subtract(counts, again, against, n_people)
+        if belief is None:
+            return None
+        claims.append(Claim(counts, belief, shares(counts.counts)))
+    if not claims:
+        return None
+    fits = _fitting_row(more[0], less[0], n_people)
+    for claim in claims:
+        if claim.counts.role == QUASI:
+            label = label_of_people(more[0], claim.counts.name)
+            fits &= np.append(claim.left, False)[label]  # the last one stands for a value that is not known
+    return Difference(n_people, tuple(claims), int(fits.sum()) + n_people * gone)
+
+
+def _subtract(counts: Counts, again: Sequence[Counts], against: Sequence[Counts], n_people: int) -> Floats | None:
+    """Return the belief in each label about the people who make the difference; ``None`` if it cannot be only them."""
+    prior, other = shares(counts.counts), against[0]
+    if counts.base == other.base == 1:
+        gained = counts.counts - other.of(counts.labels)
+        if (gained < 0).any() or gained.sum() != n_people or not set(other.labels) <= set(counts.labels):
+            return None
+        return np.asarray(gained / n_people)
+    if n_people > 1:
+        return prior
+    changed = [label not in other.labels for label in counts.labels]
+    possible = np.ones(len(prior))
+    if any(changed) or len(other.labels) > len(counts.labels):
+        possible = _made_the_difference(counts, changed)
+    weights = prior * possible
+    same = [each for each in against if each.labels == other.labels]
+    for place, label in enumerate(counts.labels):
+        if not changed[place] and weights[place] > 0:
+            told = [(int(each.counts[place]), each.base) for each in again]
+            without = [(int(each.of([label])[0]), each.base) for each in same]
+            stayed = likelihood(told, without, 0)
+            ratio = likelihood(told, without, 1) / stayed if stayed > 0 else np.inf
+            weights[place] *= ratio
+    if np.isinf(weights).any():
+        weights = np.isinf(weights).astype(np.float64)
+    return weights / weights.sum() if weights.sum() > 0 else prior
+
+
+def _made_the_difference(counts: Counts, changed: Sequence[bool]) -> Floats:
+    """Return which labels may hold somebody without whom the labels would be others."""
+    possible = np.array(changed, np.float64)
+    if counts.ordered or not any(changed):
+        first = int(np.argmax(changed)) if any(changed) else len(changed) - 1
+        possible = np.zeros(len(changed))
+        possible[first : first + 2] = 1
+    return possible
+
+
+def _fitting_row(more: Scene, less: Scene, n_people: int) -> npt.NDArray[np.bool_]:
+    """Return who fits the row that only one release has, if the rows are the same but for one; else everybody."""
+    everybody = np.ones(more.n_people, np.bool_)
+    if n_people > 1 or more.pairs is None or more.release.quasi != less.release.quasi:
+        return everybody
+    rows = [hash_rows(scene.release.labelled().select(scene.release.quasi)) for scene in (more, less)]
+    labels, counts = np.unique(rows[0], return_counts=True)
+    others = dict(zip(*(part.tolist() for part in np.unique(rows[1], return_counts=True)), strict=True))
+    gained = counts - np.array([others.get(label, 0) for label in labels.tolist()])
+    if (gained < 0).any() or gained.sum() != 1 or not set(others) <= set(labels.tolist()):
+        return everybody
+    box = more.box_of[int(np.argmax(rows[0] == labels[gained.argmax()]))]
+    points = more.pairs.points[more.pairs.first[box] : more.pairs.first[box + 1]]
+    return np.isin(more.point_of, points)
