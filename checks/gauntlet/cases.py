@@ -1,0 +1,243 @@
+"""Random cases: a table, a schema, a method with constraints; all of it a function of a seed and a number."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+import incrowd as ic
+from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, skewed, with_gaps
+
+METHODS = (
+    "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr", "pais", "seqa",
+    "dmpd", "pareto_dmpd",
+)  # fmt: skip
+PROJECTIONS = ("dmpd", "pareto_dmpd")
+_ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One attempt to publish.
+
+    Attributes
+    ----------
+    number
+        Its number in the run of a seed.
+    frame
+        The original.
+    schema, publisher, domains
+        What is asked of incrowd.
+    hierarchies
+        Kind of hierarchy of each quasi-identifier, for the oracle to judge labels by.
+    parameters
+        What the method was given.
+    copied
+        Whether an *other* column was made of the sensitive one on purpose: then a refusal is right.
+    """
+
+    seed: str
+    number: int
+    frame: pl.DataFrame
+    schema: ic.Schema
+    publisher: Any
+    domains: str
+    hierarchies: dict[str, str]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    copied: bool = False
+
+    def publish(self) -> Any:  # noqa: ANN401 - a release of either kind
+        """Publish the table; what comes back was verified by incrowd."""
+        return self.publisher.publish(self.frame, self.schema, seed=self.number, domains=self.domains)
+
+    @property
+    def told(self) -> str:
+        """Say in a line what is tried."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        rows, columns = self.frame.shape
+        return f"{self.publisher.name}({settings}), {rows} rows, {columns} columns, {self.domains} domains"
+
+
+def make_case(seed: str, number: int, *, method: str | None = None, plain: bool = False) -> Case:
+    """Return the case of this number.
+
+    Parameters
+    ----------
+    method
+        Instead of the one that the number says.
+    plain
+        A table that can surely be published: for planting violations, rows and values enough.
+    """
+    rng = random.Random(f"{seed}/{number}")
+    name = method or METHODS[number % len(METHODS)]
+    n = _rows(rng, name, plain=plain)
+    n_quasi = rng.choice((1, 2, 3)) if plain else rng.choice((1, 1, 2, 2, 3, 3, 4, 5, 8, 12))
+    tokens = TOKENS if rng.random() < 0.3 else ()
+    names = _names(rng, n_quasi + 5, plain=plain)
+    quasi, other, gone, secret = names[:n_quasi], names[n_quasi : n_quasi + 2], names[n_quasi + 2 : -1], names[-1]
+    columns: dict[str, pl.Series] = {}
+    specs: dict[str, Any] = {}
+    kinds: dict[str, str] = {}
+    for column in quasi:
+        columns[column], specs[column], kinds[column] = _quasi(rng, n, tokens, plain=plain)
+    with_sensitive = plain or rng.random() < 0.9
+    other = other[: rng.choice((0, 0, 1, 2))]
+    gone = gone[: rng.choice((0, 1, 2))]
+    for column in (*other, *gone):
+        kind = rng.choice(list(MAKERS))
+        made = real_numbers(rng, n, infinite=rng.random() < 0.2) if kind == "float" else MAKERS[kind](rng, n)
+        columns[column] = with_gaps(rng, made, ()) if rng.random() < 0.3 else made
+    if with_sensitive:
+        columns[secret] = _sensitive(rng, n, tokens, plain=plain)
+    copied = bool(with_sensitive and other and not plain and rng.random() < 0.03)
+    if copied:
+        columns[other[0]] = columns[secret].cast(pl.String())
+    frame = pl.DataFrame([values.alias(column) for column, values in columns.items()])
+    if rng.random() < 0.3:
+        frame = frame.select(rng.sample(frame.columns, frame.width))
+    if n > 3 and rng.random() < 0.3:  # duplicates
+        frame = frame[[rng.randrange(max(1, n // 2)) for _ in range(n)]]
+    target = rng.choice(other) if other and rng.random() < 0.2 else None
+    schema = ic.Schema(
+        quasi=specs,
+        sensitive=secret if with_sensitive else None,
+        other=other,
+        identifiers=gone,
+        target=target,
+        missing=rng.choice(("value", "value", "drop")),
+        missing_tokens=tokens,
+    )
+    parameters = _parameters(rng, name, frame.height, sensitive=with_sensitive, plain=plain)
+    publisher = ic.publish.PUBLISHERS[name](**parameters)
+    domains = "exact" if rng.random() < 0.25 else "joined"
+    return Case(seed, number, frame, schema, publisher, domains, kinds, parameters, copied)
+
+
+def _rows(rng: random.Random, method: str, *, plain: bool) -> int:
+    if plain:
+        return rng.randint(24, 60)
+    if method in PROJECTIONS:
+        return rng.choice((1, 8, 20, 40, 60))
+    if rng.random() < 0.1:
+        return rng.choice((1, 2, 3))
+    return 300 if method != "seqa" and rng.random() < 0.03 else rng.randint(4, 60)
+
+
+def _names(rng: random.Random, n: int, *, plain: bool) -> list[str]:
+    names = [f"c{place}" for place in range(n)]
+    if plain:
+        return names
+    for place in range(n):
+        if rng.random() < 0.1:
+            new = rng.choice(_ODD_NAMES)
+            names[place] = new if new not in names else names[place]
+    return names
+
+
+def _quasi(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) -> tuple[pl.Series, Any, str]:
+    """Return a quasi-identifier, its hierarchy, and the kind of that."""
+    kind = rng.choice([name for name in MAKERS if not plain or name != "text numbers"])
+    infinite = kind == "float" and not plain and rng.random() < 0.02
+    column = real_numbers(rng, n, infinite=infinite) if kind == "float" else MAKERS[kind](rng, n)
+    if rng.random() < 0.3:
+        column = with_gaps(rng, column, tokens)
+    choices: dict[str, tuple[str, ...]] = {
+        "int": ("intervals", "intervals", "ends", "declared", "balanced", "bins", "frequency", "mdl", "none", "prefixes"),
+        "float": ("intervals", "intervals", "balanced", "bins", "frequency", "mdl", "none"),
+        "str": ("none", "balanced", "frequency", "prefixes", "tree", "names", "intervals"),
+        "date": ("intervals", "dates", "balanced", "none"),
+        "bool": ("none", "balanced", "names"),
+        "text numbers": ("intervals", "none", "prefixes"),
+    }
+    chosen = rng.choice(choices[kind])
+    return column, _spec(rng, chosen, column, tokens), chosen
+
+
+def _spec(rng: random.Random, chosen: str, column: pl.Series, tokens: tuple[str, ...]) -> Any:  # noqa: ANN401
+    known = [v for v in column.to_list() if v is not None and v == v and v not in tokens]  # noqa: PLR0124 - NaN
+    distinct = sorted(set(known))
+    if chosen == "intervals" or not distinct:
+        return ic.Intervals()
+    if chosen == "ends":
+        return ic.Intervals(low=min(distinct) - rng.randrange(3), high=max(distinct) + rng.randrange(3))
+    if chosen == "declared":
+        return ic.Intervals(distinct if abs(max(distinct)) > 10**12 else sorted({*distinct, max(distinct) + 5}))
+    if chosen == "names":
+        rng.shuffle(distinct)
+        return ic.Intervals(distinct)
+    if chosen == "tree":
+        return _tree(rng, [*distinct, "never seen"])
+    recipes = {
+        "balanced": lambda: ic.balanced(rng.choice((2, 3, 5))),
+        "bins": lambda: ic.bins(rng.choice((1, 5, 0.5, 1000))),
+        "frequency": lambda: ic.frequency(rng.choice((2, 4))),
+        "mdl": ic.mdl,
+        "prefixes": lambda: ic.prefixes(rng.choice((1, 2))),
+        "dates": ic.dates,
+        "none": lambda: None,
+    }
+    return recipes[chosen]()
+
+
+def _tree(rng: random.Random, leaves: list[str]) -> ic.Taxonomy:
+    """Return a random tree over these leaves, with names that nobody else has."""
+    lower = [f"group {rng.randrange(1 + len(leaves) // 2)}" for _ in leaves]
+    upper = {name: f"part {rng.randrange(2)}" for name in lower}
+    uppers = [lower] if rng.random() < 0.4 else [lower, [upper[name] for name in lower]]
+    return ic.Taxonomy(leaves, uppers)
+
+
+def _sensitive(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) -> pl.Series:
+    if plain or rng.random() < 0.5:
+        return pl.Series(skewed(rng, ["flu", "cold", "cough", "ache"], n), dtype=pl.String())
+    column = MAKERS[rng.choice(list(MAKERS))](rng, n)
+    if column.dtype.is_numeric() and rng.random() < 0.7:
+        values = column.to_list()
+        column = pl.Series([values[rng.randrange(min(4, n))] for _ in range(n)], dtype=column.dtype)
+    return with_gaps(rng, column, tokens) if rng.random() < 0.2 else column
+
+
+def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, plain: bool) -> dict[str, Any]:
+    k = rng.choice((2, 3, 4, 5)) if plain else min(rng.choice((1, 2, 2, 2, 3, 3, 4, 5, 7, 10)), max(2, n // 2))
+    if not plain and rng.random() < 0.08:
+        k = rng.choice((max(1, n), n + 1))
+    found: dict[str, Any] = {"k": k}
+    asks = sensitive and rng.random() < (0.7 if plain else 0.5)
+    l = rng.choice((1.1, 1.25, 1.3) if plain else (1.1, 1.2, 1.3, 1.5, 1.7, 2, 3))
+    if method == "nsvdist":
+        found["mode"] = rng.choice(("hardened", "hardened", "paper"))
+        found["loss"] = rng.choice(("lm", "lm", "monotone_entropy", "entropy"))
+        return found | ({"l": l} if asks else {})
+    if method == "nhaa":
+        return found | ({"l": 2} if asks else {})
+    if method == "pais":
+        found["L"] = rng.choice((None, 1, 2, 3))
+        found["score"] = rng.choice(("infogain", "discernibility"))
+        return found | (rng.choice(({"l": l}, {"C": 0.9})) if asks else {})
+    if method in PROJECTIONS:
+        found |= {"generations": 2, "population": 4, "folds": 2, "suppress": rng.choice((0.0, 0.1))}
+        found |= {"inducer": "naive_bayes"} if rng.random() < 0.9 else {}
+        return found | ({"l": l} if asks else {})
+    if method == "mondrian":
+        found |= rng.choice(({"recoding": "single"}, {"strict": True}, {"strict": False}))
+    if method == "seqa":
+        found |= {"passes": 3, "start": rng.choice(("mondrian", "single_mondrian", "random"))}
+    if asks:
+        found |= _diversity(rng, l, plain=plain)
+    return found
+
+
+def _diversity(rng: random.Random, l: float, *, plain: bool) -> dict[str, Any]:
+    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "alpha", "all"))
+    if kind == "t":
+        return {"t": rng.choice((0.1, 0.3, 0.5)), "ordered": not plain and rng.random() < 0.3}
+    if kind == "alpha":
+        return {"alpha": rng.choice((0.8, 0.9) if plain else (0.4, 0.6, 0.9))}
+    if kind == "all":
+        return {"l": l, "t": 0.6, "alpha": 0.95}
+    if kind in ("distinct", "recursive"):
+        return {"l": 2, "l_kind": kind} | ({"c": rng.choice((1.5, 3.0, 5.0))} if kind == "recursive" else {})
+    return {"l": l, "l_kind": kind}

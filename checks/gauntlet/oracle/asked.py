@@ -1,0 +1,115 @@
+"""What was asked for: the original as lists of Python values, and what each column means."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+_NUMBERS = ("intervals", "ends", "bins", "mdl")  # hierarchies that read text as numbers, if all of it is
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An original with its roles, a method with its parameters.
+
+    Attributes
+    ----------
+    columns
+        The original, as lists.
+    dtypes
+        Polars' names of its types.
+    hierarchies
+        Kind of hierarchy of each quasi-identifier, in schema order.
+    """
+
+    columns: dict[str, list[Any]]
+    dtypes: dict[str, str]
+    hierarchies: dict[str, str]
+    sensitive: str | None
+    other: list[str]
+    target: str | None
+    policy: str
+    tokens: tuple[str, ...]
+    method: str
+    parameters: dict[str, Any]
+    domains: str
+
+    @property
+    def quasi(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return list(self.hierarchies)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the original."""
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def dropped(self) -> list[str]:
+        """Names of the columns that are never published, in the order of the table."""
+        used = {*self.quasi, *self.other, self.sensitive}
+        return [name for name in self.columns if name not in used]
+
+    @cached_property
+    def meant(self) -> dict[str, list[Any]]:
+        """Quasi-identifiers and the sensitive column as they are understood: missing is None, text may be numbers."""
+        found = {name: _meant(self.columns[name], self.tokens, kind) for name, kind in self.hierarchies.items()}
+        if self.sensitive is not None:
+            found[self.sensitive] = _secret(_meant(self.columns[self.sensitive], self.tokens, None))
+        return found
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """Rows that the missing-value policy keeps."""
+        if self.policy == "value":
+            return list(range(self.n_rows))
+        return [row for row in range(self.n_rows) if all(values[row] is not None for values in self.meant.values())]
+
+
+def _meant(values: list[Any], tokens: tuple[str, ...], kind: str | None) -> list[Any]:
+    known = [None if value is None or value in tokens or is_nan(value) else value for value in values]
+    if kind is not None:
+        known = [value.date() if isinstance(value, dt.datetime) else value for value in known]
+    if kind in _NUMBERS and any(isinstance(value, str) for value in known):
+        return _numbers(known)
+    return known
+
+
+def _numbers(values: list[Any]) -> list[Any]:
+    for read in (int, float):
+        try:
+            found = [None if value is None else read(value) for value in values]
+        except ValueError:
+            continue
+        return [None if value is None or is_nan(value) else value for value in found]
+    return values
+
+
+def _secret(values: list[Any]) -> list[Any]:
+    """Timestamps that are all midnight are dates; others are text."""
+    times = [value for value in values if isinstance(value, dt.datetime)]
+    if not times:
+        return values
+    if all(value.time() == dt.time() for value in times):
+        return [None if value is None else value.date() for value in values]
+    return [None if value is None else str(value) for value in values]
+
+
+def is_nan(value: object) -> bool:
+    """Whether this is no number."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+def same(one: Any, two: Any) -> bool:  # noqa: ANN401
+    """Whether two cells hold the same: not a number equals itself, and true is not 1."""
+    if is_nan(one) or is_nan(two):
+        return is_nan(one) and is_nan(two)
+    return isinstance(one, bool) == isinstance(two, bool) and one == two
+
+
+def key(value: Any) -> Any:  # noqa: ANN401
+    """Return what equal cells share and others do not, for counting."""
+    return (isinstance(value, bool), "nan" if is_nan(value) else value)

@@ -1,0 +1,159 @@
+"""The promises: k, l of four kinds, t, alpha, LKC, counted with whole numbers and fractions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from checks.gauntlet.oracle.asked import key
+from checks.gauntlet.oracle.domains import Values
+
+Counts = Counter[Any]
+
+
+def judge_promises(
+    manifest: dict[str, Any],
+    table: dict[str, list[Any]],
+    cells: list[list[Any]],
+    values: list[Values],
+    secret: list[Any] | None,
+    problems: list[str],
+) -> None:
+    """Check every guarantee of a release of rows."""
+    keys = None if secret is None else [key(value) for value in secret]
+    if manifest["recoding"] == "homogeneous":
+        _judge_groups(manifest["guarantees"], cells, keys, problems)
+    elif manifest["recoding"] == "non-homogeneous":
+        _judge_each(manifest, table, cells, values, secret, problems)
+    else:
+        problems.append("the recoding is neither homogeneous nor non-homogeneous")
+
+
+def _judge_groups(guarantees: list[dict[str, Any]], cells: list[list[Any]], keys: list[Any] | None, problems: list[str]) -> None:
+    rows = list(zip(*cells, strict=True))
+    for guarantee in guarantees:
+        if guarantee["kind"] == "lkc":
+            sets = [c for size in range(1, guarantee["L"] + 1) for c in combinations(range(len(cells)), size)]
+        else:
+            sets = [tuple(range(len(cells)))]
+        for known in sets:
+            groups: dict[Any, list[int]] = {}
+            for place, row in enumerate(rows):
+                groups.setdefault(tuple(row[m] for m in known), []).append(place)
+            for members in groups.values():
+                own = Counter(keys[place] for place in members) if keys is not None else None
+                if not holds(guarantee, len(members), own, Counter(keys)):
+                    problems.append(f"a group of {len(members)} rows breaks {guarantee['kind']}")
+                    return
+
+
+def holds(guarantee: dict[str, Any], size: int, counts: Counts | None, table: Counts) -> bool:
+    """Say whether a group keeps a promise."""
+    kind = guarantee["kind"]
+    if kind == "k":
+        return size >= guarantee["k"]
+    if counts is None:
+        return kind == "lkc" and guarantee["C"] == 1 and size >= guarantee["K"]
+    top = Fraction(max(counts.values()), size)
+    if kind == "lkc":
+        return size >= guarantee["K"] and top <= Fraction(str(guarantee["C"]))
+    if kind == "alpha":
+        return top <= Fraction(str(guarantee["alpha"]))
+    if kind == "t":
+        return distance(counts, table, ordered=guarantee["ordered"]) <= guarantee["t"] + 1e-9
+    return diverse(guarantee, size, counts)
+
+
+def diverse(guarantee: dict[str, Any], size: int, counts: Counts) -> bool:
+    """Say whether a group is diverse in the way that is promised."""
+    l, ranked = guarantee["l"], sorted(counts.values(), reverse=True)
+    if guarantee["l_kind"] == "frequency":
+        return Fraction(ranked[0], size) <= 1 / Fraction(str(l))
+    if guarantee["l_kind"] == "distinct":
+        return len(ranked) >= l
+    if guarantee["l_kind"] == "entropy":
+        return -sum(n / size * math.log(n / size) for n in ranked) >= math.log(l) - 1e-9
+    return ranked[0] < Fraction(str(guarantee["c"])) * sum(ranked[int(l) - 1 :])
+
+
+def distance(counts: Counts, table: Counts, *, ordered: bool) -> float:
+    """Return how far a group's distribution is from the table's."""
+    size, whole = sum(counts.values()), sum(table.values())
+    order = sorted(table, key=lambda item: (item[1] is not None, item[1]) if ordered else str(item))
+    gaps = [Fraction(counts[value], size) - Fraction(table[value], whole) for value in order]
+    if not ordered:
+        return float(sum(map(abs, gaps)) / 2)
+    if len(order) == 1:
+        return 0.0
+    total, run = Fraction(0), Fraction(0)
+    for gap in gaps:
+        run += gap
+        total += abs(run)
+    return float(total / (len(order) - 1))
+
+
+def _judge_each(
+    manifest: dict[str, Any],
+    table: dict[str, list[Any]],
+    cells: list[list[Any]],
+    values: list[Values],
+    secret: list[Any] | None,
+    problems: list[str],
+) -> None:
+    """Non-homogeneous: every row fits k originals, and what it shows keeps l."""
+    about = manifest["sensitive"]
+    shown = about is not None and about["form"] != "exact"
+    shares = list(table)[-len(about["values"]) :] if shown else []
+    n_rows = len(cells[0])
+    least = {g["kind"]: g for g in manifest["guarantees"]}
+    if set(least) - {"k", "l"}:
+        problems.append("a non-homogeneous release promises more than k and l")
+        return
+    fitting_of: dict[Any, list[int]] = {}
+    for place in range(n_rows):
+        cell = tuple(column[place] for column in cells)
+        if cell not in fitting_of:
+            fitting_of[cell] = [
+                other for other in range(n_rows) if all(v.fits(c, other) for v, c in zip(values, cell, strict=True))
+            ]
+        fitting = fitting_of[cell]
+        if len(fitting) < least["k"]["k"]:
+            problems.append(f"row {place + 1} fits fewer than k originals")
+            return
+        if shown and secret is not None:
+            told = [table[name][place] for name in shares]
+            wrong = _told_problem(about, told, place, fitting, secret, least)
+            if wrong:
+                problems.append(f"row {place + 1} {wrong}")
+                return
+
+
+def _told_problem(
+    about: dict[str, Any], told: list[int], place: int, fitting: list[int], secret: list[Any], least: dict[str, Any]
+) -> str | None:
+    """Say what is wrong with the distribution that a row shows."""
+    total = sum(told)
+    if min(told) < 0 or total <= 0:
+        return "shows no distribution"
+    if "l" in least and Fraction(max(told), total) > 1 / Fraction(str(least["l"]["l"])):
+        return "shows a share above 1/l"
+    if about["form"] == "shares":
+        return "shows more than 10 000 parts" if total > 10_000 else None
+    if total < least["k"]["k"]:
+        return "counts fewer than k members"
+    counted = Counter(str(secret[other]) for other in fitting)
+    listed = [str(value) for value in _as_told(about, secret)]
+    if any(n > counted[value] for n, value in zip(told, listed, strict=True)):
+        return "counts a value more often than originals that fit have it"
+    return "does not count its own value" if told[listed.index(str(secret[place]))] == 0 else None
+
+
+def _as_told(about: dict[str, Any], secret: list[Any]) -> list[Any]:
+    """Return the listed values as they stand in the original: None first, the rest in order."""
+    distinct = {str(value): value for value in secret}
+    known = sorted((v for v in distinct.values() if v is not None), key=lambda v: v.encode() if isinstance(v, str) else v)
+    found = ([None] if None in distinct.values() else []) + known
+    return found if len(found) == len(about["values"]) else about["values"]

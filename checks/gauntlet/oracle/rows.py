@@ -1,0 +1,241 @@
+"""Generalized rows: manifest, columns, order, cells, and each row against its original."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from checks.gauntlet.oracle.asked import Asked, is_nan, key, same
+from checks.gauntlet.oracle.domains import Values, judge_domain, judge_sensitive_counts
+from checks.gauntlet.oracle.evidence import judge_evidence
+from checks.gauntlet.oracle.files import Folder, Unreadable, csv_bytes
+from checks.gauntlet.oracle.guarantees import asked_guarantees
+from checks.gauntlet.oracle.labels import interval_problem, label_holds, leaf_problem, names_of, value_of
+from checks.gauntlet.oracle.promises import judge_promises
+
+KEYS = (
+    "format", "incrowd", "polars", "method", "recoding", "guarantees", "rows", "missing", "domains", "quasi",
+    "sensitive", "target", "other", "dropped",
+)  # fmt: skip
+QUASI_KEYS = {
+    "intervals": ("name", "kind", "type", "missing", "cuts", "counts"),
+    "taxonomy": ("name", "kind", "type", "leaves", "levels", "rest", "counts"),
+    "names": ("name", "kind", "type", "leaves", "rest", "counts"),
+}
+
+
+def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
+    """Collect what is wrong with a release of rows."""
+    manifest, table = found.manifest, found.tables["release"]
+    if tuple(manifest) != KEYS:
+        fact = "the keys of the manifest are not those of the format"
+        raise Unreadable(fact)
+    judge_about(manifest, asked, problems)
+    _judge_columns(found, asked, problems)
+    if problems:
+        return
+    n_rows = len(next(iter(table.values())))
+    _judge_order(table, problems)
+    rows = _row_map(found, asked, n_rows, problems)
+    if problems:
+        return
+    least = max(g.get("k", g.get("K", 1)) for g in manifest["guarantees"])
+    cells: list[list[Any]] = []
+    values: list[Values] = []
+    private = found.private["domains"]["quasi"]
+    for entry, own in zip(manifest["quasi"], private, strict=True):
+        name = entry["name"]
+        originals = [asked.meant[name][row] for row in rows]
+        meant = judge_domain(entry, own, originals, asked.hierarchies[name], least, manifest["domains"], problems)
+        column = list(zip(table[f"{name}.lo"], table[f"{name}.hi"], strict=True))
+        _judge_cells(entry, column, table[name], originals, asked.hierarchies[name], problems)
+        values.append(meant)
+        cells.append(column)
+    if problems:
+        return
+    secret = [asked.meant[asked.sensitive][row] for row in rows] if asked.sensitive is not None else None
+    if manifest["sensitive"] is not None and manifest["sensitive"]["form"] != "exact":
+        judge_sensitive_counts(manifest["sensitive"], secret or [], least, manifest["domains"], problems)
+    judge_promises(manifest, table, cells, values, secret, problems)
+    judge_evidence(found, asked, rows, cells, values, secret, problems)
+    _judge_kept(found, asked, rows, cells, values, problems)
+
+
+def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
+    """Check what the manifest says of method, guarantees, rows and columns."""
+    if manifest["format"] != 2 or not all(isinstance(manifest[name], str) for name in ("incrowd", "polars")):
+        problems.append("format or versions are wrong")
+    method = manifest["method"]
+    if list(method) != ["name", "parameters"] or method["name"] != asked.method:
+        problems.append("the manifest names another method")
+        return
+    for name, value in method["parameters"].items():
+        if name in asked.parameters and value != asked.parameters[name]:
+            problems.append(f"parameter {name} is not what was asked for")
+    if set(asked.parameters) - set(method["parameters"]):
+        problems.append("a parameter is missing in the manifest")
+    _judge_guarantees(manifest, asked, problems)
+    missing = {"policy": asked.policy, "tokens": list(asked.tokens)}
+    if manifest["missing"] != missing:
+        problems.append("policy or tokens of missing values are not those of the schema")
+    if manifest["dropped"] != asked.dropped:
+        problems.append("the dropped columns are not those that have to go")
+    rows = manifest["rows"]
+    if list(rows) != ["input", "missing", "suppressed", "released"]:
+        fact = "the row counts have other keys"
+        raise Unreadable(fact)
+    right = rows["input"] == asked.n_rows and rows["missing"] == asked.n_rows - len(asked.kept)
+    if not right or rows["input"] != rows["missing"] + rows["suppressed"] + rows["released"] or min(rows.values()) < 0:
+        problems.append("rows do not add up")
+
+
+def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
+    told = manifest["guarantees"]
+    for wanted in asked_guarantees(asked):
+        if wanted not in told:
+            problems.append(f"guarantee {wanted['kind']} is not promised as it was asked for")
+    if not told or len({str(sorted(g.items())) for g in told}) < len(told):
+        problems.append("guarantees are missing or said twice")
+
+
+def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
+    manifest, dtypes = found.manifest, found.dtypes["release"]
+    if [entry.get("name") for entry in manifest["quasi"]] != asked.quasi or manifest["other"] != asked.other:
+        problems.append("quasi-identifiers or other columns are not those of the schema")
+        return
+    expected: list[tuple[str, str | None]] = []
+    for entry in manifest["quasi"]:
+        keys = QUASI_KEYS.get(entry.get("kind"), ())
+        if manifest["domains"] == "exact":
+            keys = tuple("values" if key == "cuts" else key for key in keys)
+        if tuple(entry) != keys:
+            fact = f"the keys of quasi-identifier {entry['name']!r} are not those of its kind"
+            raise Unreadable(fact)
+        bound = "Int32"
+        if entry["kind"] == "intervals":
+            bound = {"int": "Int64", "float": "Float64", "date": "Date"}.get(entry["type"], "?")
+        expected += [(entry["name"], "String"), (f"{entry['name']}.lo", bound), (f"{entry['name']}.hi", bound)]
+    expected += [(name, asked.dtypes[name]) for name in asked.other]
+    about = manifest["sensitive"]
+    if (about is None) != (asked.sensitive is None) or (about and about["name"] != asked.sensitive):
+        problems.append("the sensitive column is not that of the schema")
+        return
+    if about and about["form"] == "exact":
+        expected.append((about["name"], None))
+    elif about:
+        values = [value_of(value, about["type"]) for value in about["values"]]
+        expected += [(f"{about['name']}={next(iter(names_of(value)))}", "Int32") for value in values]
+    there = list(dtypes.items())
+    if len(there) != len(expected) or any(
+        name != right or kind not in (dtype, None)
+        for (name, dtype), (right, kind) in zip(there, expected, strict=True)
+    ):
+        problems.append("the columns of release.parquet are not those of the format")
+    if (asked.target if asked.target is not None else asked.sensitive) != manifest["target"]:
+        problems.append("the target is not that of the schema")
+
+
+def _judge_order(table: dict[str, list[Any]], problems: list[str]) -> None:
+    rows = list(zip(*table.values(), strict=True))
+    ranks = [tuple(map(rank, row)) for row in rows]
+    if any(one > two for one, two in zip(ranks, ranks[1:], strict=False)):
+        problems.append("rows are not in the order of what is published")
+
+
+def rank(cell: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """Return what sorts cells of one column: missing first, text by its UTF-8 bytes, not a number last."""
+    if cell is None:
+        return (0,)
+    if is_nan(cell):
+        return (2,)
+    return (1, cell.encode("utf-8") if isinstance(cell, str) else cell)
+
+
+def _row_map(found: Folder, asked: Asked, n_rows: int, problems: list[str]) -> list[int]:
+    rows: list[int] = found.private.get("rows", {}).get("row", [])
+    counts = found.manifest["rows"]
+    if len(rows) != n_rows or counts["released"] != n_rows:
+        problems.append("the number of rows is not what the manifest says")
+    elif len(set(rows)) < len(rows) or not set(rows) <= set(asked.kept):
+        problems.append("the row map names rows twice, or rows that were dropped")
+    return rows
+
+
+def _judge_cells(
+    entry: dict[str, Any],
+    cells: list[tuple[Any, Any]],
+    labels: list[str],
+    originals: list[Any],
+    kind: str,
+    problems: list[str],
+) -> None:
+    name = entry["name"]
+    for place, (cell, label) in enumerate(zip(cells, labels, strict=True)):
+        if entry["kind"] == "intervals":
+            wrong = interval_problem(entry, cell, label, originals)
+        else:
+            wrong = leaf_problem(entry, cell, label)
+        if wrong is None and not label_holds(kind, label, originals[place]):
+            wrong = "has a label that its original does not fit"
+        if wrong:
+            problems.append(f"row {place + 1}: the cell of {name!r} {wrong}")
+            return
+    if entry["kind"] == "intervals":
+        ends = {end for cell in cells for end in cell if end is not None}
+        declared = kind in ("ends", "declared")
+        if not declared and not ends <= {value for value in originals if value is not None}:
+            problems.append(f"a cell of {name!r} ends at a value that no row has")
+
+
+def _judge_kept(
+    found: Folder, asked: Asked, rows: list[int], cells: list[Any], values: list[Values], problems: list[str]
+) -> None:
+    """Hold each row against its original: cells, other columns and exact sensitive values; and the CSV file."""
+    manifest, table = found.manifest, found.tables["release"]
+    for entry, column, meant in zip(manifest["quasi"], cells, values, strict=True):
+        if not all(meant.fits(cell, place) for place, cell in enumerate(column)):
+            problems.append(f"a cell of {entry['name']!r} does not hold its original")
+    form = manifest["sensitive"]["form"] if manifest["sensitive"] else "none"
+    if form == "exact":
+        own = [asked.meant[manifest["sensitive"]["name"]][row] for row in rows]
+        told = table[manifest["sensitive"]["name"]]
+        if not all(same(a, b) for a, b in zip(own, told, strict=True)):
+            problems.append("a sensitive value is not its original's")
+    if form == "shares":
+        _judge_dealt(found, asked, rows, problems)
+    elif not all(same(asked.columns[name][row], table[name][place]) for name in asked.other for place, row in enumerate(rows)):
+        problems.append("an other column is not its original's")
+
+
+def _judge_dealt(found: Folder, asked: Asked, rows: list[int], problems: list[str]) -> None:
+    """Hardened rows show the other columns of somebody of their block."""
+    blocks = found.private["blocks"]["block"]
+    table = found.tables["release"]
+    for block in set(blocks):
+        places = [place for place, own in enumerate(blocks) if own == block]
+        told = sorted(str([key(table[name][place]) for name in asked.other]) for place in places)
+        own = sorted(str([key(plain_zero(asked.columns[name][rows[place]])) for name in asked.other]) for place in places)
+        if told != own:
+            problems.append("other columns are not those of the block")
+            return
+
+
+def plain_zero(value: Any) -> Any:  # noqa: ANN401
+    """Return zero without a sign."""
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def judge_csv(folder: Path, found: Folder, problems: list[str]) -> None:
+    """Compare CSV files with what the Parquet files say."""
+    for stem, table in found.tables.items():
+        written = dict(table)
+        if stem == "release":
+            bounds = [f"{entry['name']}{end}" for entry in found.manifest["quasi"] for end in (".lo", ".hi")]
+            written = {name: column for name, column in table.items() if name not in bounds}
+            about = found.manifest["sensitive"]
+            if about and about["form"] != "exact":
+                shares = list(table)[-len(about["values"]) :]
+                sums = [sum(row) for row in zip(*(table[name] for name in shares), strict=True)]
+                written |= {name: [part / whole for part, whole in zip(table[name], sums, strict=True)] for name in shares}
+        if (folder / f"{stem}.csv").read_bytes() != csv_bytes(written):
+            problems.append(f"{stem}.csv does not say what {stem}.parquet says, or not in the one way to write it")

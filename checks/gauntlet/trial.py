@@ -1,0 +1,111 @@
+"""One trial of a case: publish, save, and let the oracle judge the files."""
+
+from __future__ import annotations
+
+import shutil
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checks.gauntlet.cases import Case
+from checks.gauntlet.oracle import Asked, judge
+from incrowd.errors import IncrowdError, VerificationError
+
+_SECRETS = 5  # characters from which a cell in a message is no coincidence
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a trial ended.
+
+    Attributes
+    ----------
+    how
+        ``published``, ``refused`` (an error of incrowd's own), or ``escaped``.
+    why
+        The kind of error, or what the oracle found.
+    """
+
+    how: str
+    why: str = ""
+
+
+def asked_of(case: Case) -> Asked:
+    """Return what was asked for, as plain data."""
+    schema = case.schema
+    return Asked(
+        columns=case.frame.to_dict(as_series=False),
+        dtypes={name: str(kind) for name, kind in case.frame.schema.items()},
+        hierarchies=case.hierarchies,
+        sensitive=schema.sensitive,
+        other=schema.other,
+        target=None if schema.target == schema.sensitive else schema.target,
+        policy=schema.missing,
+        tokens=tuple(schema.missing_tokens),
+        method=case.publisher.name,
+        parameters=case.parameters,
+        domains=case.domains,
+    )
+
+
+def try_case(case: Case, folder: Path) -> Outcome:
+    """Publish a case, save it, judge what was saved, and remove it again."""
+    before = case.frame.clone()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            case.publish().save(folder)
+    except IncrowdError as error:
+        return _judge_refusal(case, error, folder)
+    except BaseException as error:  # noqa: BLE001 - whatever is not ours is an escape
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return Outcome("escaped", f"{type(error).__name__}: {_last_line(error)}")
+    finally:
+        if not before.equals(case.frame, null_equal=True):
+            raise AssertionError("the input was modified")
+    try:
+        problems = judge(folder, asked_of(case))
+    finally:
+        remove(folder)
+    return Outcome("escaped", "; ".join(problems[:3])) if problems else Outcome("published")
+
+
+def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:
+    left = [path.name for path in folder.parent.iterdir() if folder.name in path.name]
+    if left:
+        return Outcome("escaped", f"{type(error).__name__} left {', '.join(left)} behind")
+    if isinstance(error, VerificationError) and not case.copied:
+        return Outcome("escaped", f"VerificationError: {' | '.join(error.violations)[:300]}")
+    if told := _told_cells(case, str(error)):
+        return Outcome("escaped", f"{type(error).__name__} tells {told} cells of the table")
+    return Outcome("refused", type(error).__name__)
+
+
+def _told_cells(case: Case, message: str) -> int:
+    """Count the longer texts of the table that a message repeats."""
+    names = " ".join(case.frame.columns)
+    texts: set[Any] = {
+        cell
+        for column in case.frame.get_columns()
+        if str(column.dtype) in ("String", "Categorical")
+        for cell in column.to_list()
+        if cell is not None and len(cell.strip()) >= _SECRETS and cell not in names
+    }
+    known = {"(missing)", "a (rest)", "* (rest)", *case.schema.missing_tokens}
+    return sum(1 for cell in texts - known if cell in message)
+
+
+def _last_line(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "incrowd" in frame.filename]
+    where = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
+    return f"{str(error)[:150]!r} at {where}"
+
+
+def remove(folder: Path) -> None:
+    """Remove both folders of a release."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder.with_name(folder.name + ".private"), ignore_errors=True)
