@@ -319,9 +319,13 @@ def _bounds(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]
     leaves = domain.hierarchy.leaves
     ends = domain.hierarchy.ends if isinstance(domain.hierarchy, Atoms) else leaves
     bounds = leaves.gather(lo), ends.gather(hi)
-    if leaves.dtype.is_float():  # no negative zero: it would tell something
-        return bounds[0] + 0.0, bounds[1] + 0.0
-    return bounds
+    return without_negative_zero(bounds[0]), without_negative_zero(bounds[1])
+
+
+def without_negative_zero(column: pl.Series) -> pl.Series:
+    """Write every zero alike: which of equal values a row has must tell nothing. Polars adds 0.0 without doing so."""
+    zeros = (column == 0).fill_null(value=False) if column.dtype.is_float() else None
+    return column if zeros is None or not zeros.any() else column.set(zeros, 0.0)
 
 
 def _shares(counts: npt.NDArray[np.int32]) -> Floats:

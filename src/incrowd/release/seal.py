@@ -39,7 +39,7 @@ from incrowd.release.domains import Domain, publish_domain, rounded
 from incrowd.release.evidence import Evidence, Private
 from incrowd.release.projections import ProjectionRelease
 from incrowd.release.release import Release
-from incrowd.release.rows import RowRelease
+from incrowd.release.rows import RowRelease, without_negative_zero
 from incrowd.version import __version__
 
 AnyRelease = TypeVar("AnyRelease", bound=Release)
@@ -224,8 +224,7 @@ def _sorted(frame: pl.DataFrame) -> Int64:
 
 
 def _without_negative_zero(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write every zero alike: which of equal rows comes first must tell nothing."""
-    return frame.with_columns(pl.selectors.float() + 0.0)
+    return pl.DataFrame([without_negative_zero(column) for column in frame])
 
 
 def seal_projections(
