@@ -10,6 +10,7 @@ import polars as pl
 
 import incrowd as ic
 from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, skewed, with_gaps
+from incrowd.publish import PUBLISHERS
 
 METHODS = (
     "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr", "pais", "seqa",
@@ -111,7 +112,7 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         missing_tokens=tokens,
     )
     parameters = _parameters(rng, name, frame.height, sensitive=with_sensitive, plain=plain)
-    publisher = ic.publish.PUBLISHERS[name](**parameters)
+    publisher = PUBLISHERS[name](**parameters)
     domains = "exact" if rng.random() < 0.25 else "joined"
     return Case(seed, number, frame, schema, publisher, domains, kinds, parameters, copied)
 

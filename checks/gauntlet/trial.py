@@ -37,7 +37,7 @@ def asked_of(case: Case) -> Asked:
     schema = case.schema
     return Asked(
         columns=case.frame.to_dict(as_series=False),
-        dtypes={name: str(kind) for name, kind in case.frame.schema.items()},
+        dtypes={name: str(kind).replace("Categorical", "String") for name, kind in case.frame.schema.items()},
         hierarchies=case.hierarchies,
         sensitive=schema.sensitive,
         other=schema.other,

@@ -62,6 +62,11 @@ class Asked:
         return found
 
     @cached_property
+    def shown(self) -> dict[str, list[Any]]:
+        """The original as it is shown where it is not generalized: not a number is missing, no zero has a sign."""
+        return {name: [plain(value) for value in values] for name, values in self.columns.items()}
+
+    @cached_property
     def kept(self) -> list[int]:
         """Rows that the missing-value policy keeps."""
         if self.policy == "value":
@@ -103,13 +108,16 @@ def is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
+def plain(value: Any) -> Any:  # noqa: ANN401
+    """Return a number without the sign of zero, and nothing for what is no number."""
+    return None if is_nan(value) else value + 0.0 if isinstance(value, float) else value
+
+
 def same(one: Any, two: Any) -> bool:  # noqa: ANN401
-    """Whether two cells hold the same: not a number equals itself, and true is not 1."""
-    if is_nan(one) or is_nan(two):
-        return is_nan(one) and is_nan(two)
+    """Whether two cells hold the same: true is not 1."""
     return isinstance(one, bool) == isinstance(two, bool) and one == two
 
 
 def key(value: Any) -> Any:  # noqa: ANN401
     """Return what equal cells share and others do not, for counting."""
-    return (isinstance(value, bool), "nan" if is_nan(value) else value)
+    return (isinstance(value, bool), value)

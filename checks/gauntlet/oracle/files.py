@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import io
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,11 @@ def _read_parquet(path: Path, problems: list[str], *, canonical: bool) -> tuple[
         raise Unreadable(fact) from error
     if canonical and raw != parquet_bytes(frame):
         problems.append(f"{path.name} is not canonical")
-    return frame.to_dict(as_series=False), {name: str(kind) for name, kind in frame.schema.items()}
+    table = frame.to_dict(as_series=False)
+    zeros = (cell for cells in table.values() for cell in cells if isinstance(cell, float) and cell == 0)
+    if any(math.copysign(1, zero) < 0 for zero in zeros):
+        problems.append(f"{path.name} has a negative zero")
+    return table, {name: str(kind) for name, kind in frame.schema.items()}
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
@@ -141,8 +146,10 @@ def _field(cell: Any) -> str:  # noqa: ANN401
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return repr(cell + 0.0)
-    if isinstance(cell, dt.date | dt.datetime):
+        return repr(cell)
+    if isinstance(cell, dt.datetime):
+        return cell.isoformat(timespec="microseconds")
+    if isinstance(cell, dt.date):
         return cell.isoformat()
     text = str(cell)
     return '"' + text.replace('"', '""') + '"' if text == "" or any(c in text for c in ',"\n\r') else text

@@ -100,9 +100,7 @@ def value_of(told: Any, kind: str) -> Any:  # noqa: ANN401
 
 def label_holds(kind: str, label: str, value: Any) -> bool:  # noqa: ANN401
     """Say whether a label that people read speaks of this value, where the kind of hierarchy tells."""
-    if label == "*" or value is None or label.endswith(" (rest)"):
-        return label == "*" or value is not None or label == "(missing)" or label.endswith(" (rest)")
-    if label in names_of(value):
+    if label == "*" or value is None or label.endswith(" (rest)") or label in names_of(value):
         return True
     if kind in ("balanced", "bins", "frequency", "mdl") and not isinstance(value, str | bool):
         return _in_range(label, value)
@@ -122,7 +120,7 @@ def _begins(label: str, text: str) -> bool:
 
 def _in_range(label: str, value: Any) -> bool:  # noqa: ANN401
     """Whether a range such as ``21-30``, ``-3 to 5`` or ``2001-01-01 to 2001-12-31`` holds a value."""
-    read = dt.date.fromisoformat if isinstance(value, dt.date) else float
+    read = dt.date.fromisoformat if isinstance(value, dt.date) else type(value)
     for mark in (" to ", "-"):
         places = [place for place in range(1, len(label)) if label.startswith(mark, place)]
         for place in places:

@@ -62,7 +62,7 @@ def _judge_part(
     ranks = [tuple(map(rank, row)) for row in zip(*table.values(), strict=True)]
     if any(one > two for one, two in zip(ranks, ranks[1:], strict=False)):
         problems.append(f"projection {place + 1} is not in the order of what is published")
-    own_class = asked.meant.get(label, asked.columns[label])
+    own_class = asked.meant.get(label, asked.shown[label])
     if not all(same(own_class[row], cell) for row, cell in zip(rows, table[label], strict=True)):
         problems.append(f"projection {place + 1} shows classes that are not their originals'")
     for name in part:
@@ -71,7 +71,7 @@ def _judge_part(
 
 def _judge_column(column: dict[str, Any], asked: Asked, rows: list[int], told: list[Any], problems: list[str]) -> None:
     name = column["name"]
-    values = (asked.meant if column["role"] == "quasi" else asked.columns)[name]
+    values = (asked.meant if column["role"] == "quasi" else asked.shown)[name]
     own = [values[row] for row in rows]
     if column["cuts"] is not None:
         cuts = column["cuts"]

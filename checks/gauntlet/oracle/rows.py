@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from checks.gauntlet.oracle.asked import Asked, is_nan, key, same
+from checks.gauntlet.oracle.asked import Asked, key, same
 from checks.gauntlet.oracle.domains import Values, judge_domain, judge_sensitive_counts
 from checks.gauntlet.oracle.evidence import judge_evidence
 from checks.gauntlet.oracle.files import Folder, Unreadable, csv_bytes
@@ -103,7 +103,7 @@ def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
     if [entry.get("name") for entry in manifest["quasi"]] != asked.quasi or manifest["other"] != asked.other:
         problems.append("quasi-identifiers or other columns are not those of the schema")
         return
-    expected: list[tuple[str, str | None]] = []
+    expected: list[tuple[set[str], str | None]] = []
     for entry in manifest["quasi"]:
         keys = QUASI_KEYS.get(entry.get("kind"), ())
         if manifest["domains"] == "exact":
@@ -114,20 +114,21 @@ def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
         bound = "Int32"
         if entry["kind"] == "intervals":
             bound = {"int": "Int64", "float": "Float64", "date": "Date"}.get(entry["type"], "?")
-        expected += [(entry["name"], "String"), (f"{entry['name']}.lo", bound), (f"{entry['name']}.hi", bound)]
-    expected += [(name, asked.dtypes[name]) for name in asked.other]
+        name = entry["name"]
+        expected += [({name}, "String"), ({f"{name}.lo"}, bound), ({f"{name}.hi"}, bound)]
+    expected += [({name}, asked.dtypes[name]) for name in asked.other]
     about = manifest["sensitive"]
     if (about is None) != (asked.sensitive is None) or (about and about["name"] != asked.sensitive):
         problems.append("the sensitive column is not that of the schema")
         return
     if about and about["form"] == "exact":
-        expected.append((about["name"], None))
+        expected.append(({about["name"]}, None))
     elif about:
         values = [value_of(value, about["type"]) for value in about["values"]]
-        expected += [(f"{about['name']}={next(iter(names_of(value)))}", "Int32") for value in values]
+        expected += [({f"{about['name']}={text}" for text in names_of(value)}, "Int32") for value in values]
     there = list(dtypes.items())
     if len(there) != len(expected) or any(
-        name != right or kind not in (dtype, None)
+        name not in right or kind not in (dtype, None)
         for (name, dtype), (right, kind) in zip(there, expected, strict=True)
     ):
         problems.append("the columns of release.parquet are not those of the format")
@@ -143,11 +144,9 @@ def _judge_order(table: dict[str, list[Any]], problems: list[str]) -> None:
 
 
 def rank(cell: Any) -> tuple[Any, ...]:  # noqa: ANN401
-    """Return what sorts cells of one column: missing first, text by its UTF-8 bytes, not a number last."""
+    """Return what sorts cells of one column: missing first, text by its UTF-8 bytes."""
     if cell is None:
         return (0,)
-    if is_nan(cell):
-        return (2,)
     return (1, cell.encode("utf-8") if isinstance(cell, str) else cell)
 
 
@@ -203,7 +202,7 @@ def _judge_kept(
             problems.append("a sensitive value is not its original's")
     if form == "shares":
         _judge_dealt(found, asked, rows, problems)
-    elif not all(same(asked.columns[name][row], table[name][place]) for name in asked.other for place, row in enumerate(rows)):
+    elif not all(same(asked.shown[name][row], table[name][place]) for name in asked.other for place, row in enumerate(rows)):
         problems.append("an other column is not its original's")
 
 
@@ -214,15 +213,10 @@ def _judge_dealt(found: Folder, asked: Asked, rows: list[int], problems: list[st
     for block in set(blocks):
         places = [place for place, own in enumerate(blocks) if own == block]
         told = sorted(str([key(table[name][place]) for name in asked.other]) for place in places)
-        own = sorted(str([key(plain_zero(asked.columns[name][rows[place]])) for name in asked.other]) for place in places)
+        own = sorted(str([key(asked.shown[name][rows[place]]) for name in asked.other]) for place in places)
         if told != own:
             problems.append("other columns are not those of the block")
             return
-
-
-def plain_zero(value: Any) -> Any:  # noqa: ANN401
-    """Return zero without a sign."""
-    return value + 0.0 if isinstance(value, float) else value
 
 
 def judge_csv(folder: Path, found: Folder, problems: list[str]) -> None:

@@ -103,6 +103,9 @@ class Intervals(Hierarchy):
         if not leaves.dtype.is_numeric():
             fact = f"Column {column.name!r} holds {type_of(leaves)} values, and its intervals have numeric ends"
             raise HierarchyError(fact, "declare the domain with values=[...]")
+        if leaves.dtype.is_integer() and not all(-(2**63) <= end < 2**63 for end in ends):
+            fact = f"Column {column.name!r} holds whole numbers of 64 bits, and its intervals have an end beyond them"
+            raise HierarchyError(fact, "leave that end out")
         low, high = ends[0] if self.low is not None else -np.inf, ends[-1] if self.high is not None else np.inf
         outside = (~as_leaves(column).is_between(low, high)).fill_null(value=False).to_numpy()
         n_outside = int(outside.sum() if weights is None else weights[outside].sum())

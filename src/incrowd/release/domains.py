@@ -10,8 +10,10 @@ What is kept by the owner (`ExactDomain`) leads from the original's values to th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,8 @@ from incrowd.release.cut_points import between, cut_points, starts_of
 Int64 = npt.NDArray[np.int64]
 
 _REST = " (rest)"
+_HALVES = 2**52  # below it, halves of whole numbers can be written as floats
+_LAST = {"int": 2**63 - 1, "float": math.inf, "date": date(9999, 12, 31).toordinal() - date(1970, 1, 1).toordinal()}
 
 
 @dataclass(frozen=True)
@@ -370,11 +374,17 @@ def _values(exact: Hierarchy, joined: list[_Leaf]) -> pl.Series:
 
 def _stand_in(smallest: Any, own: set[Any], kind: str) -> Any:  # noqa: ANN401
     """Return a number or day near a value that is none of the column's."""
-    if kind == "date":
-        day = smallest
-        while day in own:
-            day += 1
-        return day
-    larger = min((value for value in own if value > smallest), default=smallest + 1)
-    found = between(smallest, larger, "float" if isinstance(smallest, float) or isinstance(larger, float) else kind)
-    return smallest if found is None else found
+    if kind == "float" or (kind == "int" and max(map(abs, own)) < _HALVES):
+        larger = min((value for value in own if value > smallest), default=smallest + 1)
+        found = between(smallest, larger, "float" if isinstance(smallest, float) or isinstance(larger, float) else kind)
+        if found is not None:
+            return found
+    # no fraction fits in between: the next free number or day, or the one before where there is none after
+    last = _LAST[kind]
+    for end in (last, -last):
+        found = smallest
+        while found in own and found != end:
+            found = math.nextafter(found, end) if kind == "float" else found + (1 if end > 0 else -1)
+        if found not in own:
+            return found
+    return found
