@@ -62,7 +62,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
     except BaseException as error:  # noqa: BLE001 - whatever is not ours is an escape
         if isinstance(error, KeyboardInterrupt):
             raise
-        return Outcome("escaped", f"{type(error).__name__}: {_last_line(error)}")
+        return Outcome("escaped", what_and_where(error))
     finally:
         if not before.equals(case.frame, null_equal=True):
             raise AssertionError("the input was modified")
@@ -98,11 +98,12 @@ def _told_cells(case: Case, message: str) -> int:
     return sum(1 for cell in texts - known if cell in message)
 
 
-def _last_line(error: BaseException) -> str:
+def what_and_where(error: BaseException) -> str:
+    """Say which foreign error came from where."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "incrowd" in frame.filename]
     where = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
-    return f"{str(error)[:150]!r} at {where}"
+    return f"{type(error).__name__}: {str(error)[:150]!r} at {where}"
 
 
 def remove(folder: Path) -> None:

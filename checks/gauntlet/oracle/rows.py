@@ -222,14 +222,21 @@ def _judge_dealt(found: Folder, asked: Asked, rows: list[int], problems: list[st
 def judge_csv(folder: Path, found: Folder, problems: list[str]) -> None:
     """Compare CSV files with what the Parquet files say."""
     for stem, table in found.tables.items():
-        written = dict(table)
-        if stem == "release":
-            bounds = [f"{entry['name']}{end}" for entry in found.manifest["quasi"] for end in (".lo", ".hi")]
-            written = {name: column for name, column in table.items() if name not in bounds}
-            about = found.manifest["sensitive"]
-            if about and about["form"] != "exact":
-                shares = list(table)[-len(about["values"]) :]
-                sums = [sum(row) for row in zip(*(table[name] for name in shares), strict=True)]
-                written |= {name: [part / whole for part, whole in zip(table[name], sums, strict=True)] for name in shares}
+        written = written_table(found.manifest, table) if stem == "release" else table
         if (folder / f"{stem}.csv").read_bytes() != csv_bytes(written):
             problems.append(f"{stem}.csv does not say what {stem}.parquet says, or not in the one way to write it")
+
+
+def written_table(manifest: dict[str, Any], table: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return the rows for people: labels, and shares instead of counts."""
+    bounds = [f"{entry['name']}{end}" for entry in manifest["quasi"] for end in (".lo", ".hi")]
+    written = {name: column for name, column in table.items() if name not in bounds}
+    about = manifest["sensitive"]
+    if about and about["form"] != "exact":
+        shares = list(table)[-len(about["values"]) :]
+        sums = [sum(row) for row in zip(*(table[name] for name in shares), strict=True)]
+        written |= {
+            name: [part / whole if whole else 0.0 for part, whole in zip(table[name], sums, strict=True)]
+            for name in shares
+        }
+    return written

@@ -153,7 +153,7 @@ def seal_rows(
         cell_hi=np.asfortranarray(np.column_stack(hi)),
         cell_of=cells.cell_of[kept],
         sensitive=table.sensitive[kept] if table.sensitive is not None and cells.counts is None else None,
-        sensitive_values=table.sensitive_values,
+        sensitive_values=without_negative_zero(table.sensitive_values),
         cell_counts=cells.counts,
         other=other[kept] if schema.other else other,
         manifest=manifest,

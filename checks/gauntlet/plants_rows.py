@@ -1,0 +1,367 @@
+"""Planted in the rows of a release: cells, labels, sensitive values, order, what the owner keeps."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from typing import Any
+
+import polars as pl
+
+from checks.gauntlet.forger import Forger
+from checks.gauntlet.oracle.labels import names_of, order_names, range_names, tree_names
+from checks.gauntlet.plants import plant
+
+
+def _pick(rng: random.Random, f: Forger, kind: str | None = None) -> dict[str, Any] | None:
+    """Return one of the quasi-identifiers of a kind."""
+    entries = [e for e in f.manifest["quasi"] if kind is None or e["kind"] == kind] if f.is_rows else []
+    return rng.choice(entries) if entries else None
+
+
+def _relabel(f: Forger, entry: dict[str, Any], row: int, lo: Any, hi: Any) -> bool:  # noqa: ANN401
+    """Write a cell with its right label; false if it is not a legal one."""
+    if entry["kind"] == "intervals":
+        if lo > hi:
+            return False
+        names: set[str] | None = names_of(lo) if lo == hi else range_names(lo, hi)
+    else:
+        if not 0 <= lo <= hi < len(entry["leaves"]):
+            return False
+        names = tree_names(entry, lo, hi) if entry["kind"] == "taxonomy" else order_names(entry, lo, hi)
+    if names is None:
+        return False
+    for column, value in ((entry["name"], min(names, key=len)), (f"{entry['name']}.lo", lo), (f"{entry['name']}.hi", hi)):
+        f.set_cells(column, [row], value)
+    f.sort()
+    return True
+
+
+def _move(f: Forger, rng: random.Random, low: int, high: int) -> bool:
+    """Move the ends of one row's cell by so many steps."""
+    entry = _pick(rng, f)
+    if entry is None:
+        return False
+    row = rng.randrange(f.table.height)
+    lo, hi = f.table[f"{entry['name']}.lo"][row], f.table[f"{entry['name']}.hi"][row]
+    if lo is None or hi is None:
+        return False
+    step = dt.timedelta(days=1) if isinstance(lo, dt.date) else 1
+    if isinstance(lo, int) and max(abs(lo), abs(hi)) > 2**62:
+        return False
+    return _relabel(f, entry, row, lo + low * step, hi + high * step)
+
+
+@plant(sure=False)
+def cell_widened(f: Forger, rng: random.Random) -> bool:
+    """One row's cell reaches a step further."""
+    return _move(f, rng, 0, 1) if rng.random() < 0.5 else _move(f, rng, -1, 0)
+
+
+@plant(sure=False)
+def cell_narrowed(f: Forger, rng: random.Random) -> bool:
+    """One row's cell ends a step earlier."""
+    return _move(f, rng, 0, -1) if rng.random() < 0.5 else _move(f, rng, 1, 0)
+
+
+@plant(sure=False)
+def cell_shifted(f: Forger, rng: random.Random) -> bool:
+    """One row's cell lies a step beside."""
+    step = rng.choice((-1, 1))
+    return _move(f, rng, step, step)
+
+
+@plant(sure=False)
+def cells_of_a_group_shifted(f: Forger, rng: random.Random) -> bool:
+    """A whole group gets a cell beside its own, with the right label."""
+    entry = _pick(rng, f)
+    if entry is None:
+        return False
+    name = entry["name"]
+    cells = list(zip(f.table[f"{name}.lo"].to_list(), f.table[f"{name}.hi"].to_list(), strict=True))
+    lo, hi = rng.choice(cells)
+    other = rng.choice(cells)
+    rows = [place for place, cell in enumerate(cells) if cell == (lo, hi)]
+    if (lo, hi) == other:
+        return False
+    source = cells.index(other)
+    for column in (name, f"{name}.lo", f"{name}.hi"):
+        f.set_cells(column, rows, f.table[column][source])
+    f.sort()
+    return True
+
+
+@plant(sure=True)
+def label_off_by_one(f: Forger, rng: random.Random) -> bool:
+    """A label says something else than its cell."""
+    entry = _pick(rng, f)
+    if entry is None:
+        return False
+    row = rng.randrange(f.table.height)
+    old = f.table[entry["name"]][row]
+    digits = [place for place, c in enumerate(old) if c.isdigit()]
+    new = old + "." if not digits else old[: digits[-1]] + str((int(old[digits[-1]]) + 1) % 10) + old[digits[-1] + 1 :]
+    f.set_cells(entry["name"], [row], new)
+    f.sort()
+    return True
+
+
+@plant(sure=True)
+def label_made_a_star(f: Forger, rng: random.Random) -> bool:
+    """A label hides less or more than its cell."""
+    entry = _pick(rng, f)
+    if entry is None:
+        return False
+    rows = [row for row, label in enumerate(f.table[entry["name"]]) if label != "*"]
+    if not rows or (entry["kind"] == "taxonomy" and entry["levels"][-1][0] != "*"):
+        return False
+    f.set_cells(entry["name"], [rng.choice(rows)], "*")
+    f.sort()
+    return True
+
+
+def _exact(f: Forger) -> str | None:
+    about = f.manifest["sensitive"] if f.is_rows else None
+    return about["name"] if about and about["form"] == "exact" else None
+
+
+def _shares(f: Forger, form: str | None = None) -> list[str]:
+    about = f.manifest["sensitive"] if f.is_rows else None
+    told = about and about["form"] != "exact" and form in (None, about["form"])
+    return f.table.columns[-len(about["values"]) :] if about and told else []
+
+
+@plant(sure=True)
+def sensitive_values_swapped(f: Forger, rng: random.Random) -> bool:
+    """Two rows have each other's sensitive value."""
+    name = _exact(f)
+    if name is None:
+        return False
+    values = f.table[name].to_list()
+    one, two = rng.randrange(len(values)), rng.randrange(len(values))
+    if values[one] == values[two]:
+        return False
+    f.set_cells(name, [one, two], [values[two], values[one]])
+    f.sort()
+    return True
+
+
+@plant(sure=True)
+def sensitive_value_changed(f: Forger, rng: random.Random) -> bool:
+    """A row has the sensitive value of another."""
+    name = _exact(f)
+    if name is None:
+        return False
+    values = f.table[name].to_list()
+    one, two = rng.randrange(len(values)), rng.randrange(len(values))
+    if values[one] == values[two]:
+        return False
+    f.set_cells(name, [one], values[two])
+    f.sort()
+    return True
+
+
+def _move_part(f: Forger, rng: random.Random, names: list[str], rows: list[int]) -> bool:
+    if len(names) < 2:
+        return False
+    one, two = rng.sample(names, 2)
+    if any(f.table[one][row] < 1 for row in rows):
+        return False
+    for name, step in ((one, -1), (two, 1)):
+        f.set_cells(name, rows, [f.table[name][row] + step for row in rows])
+    f.sort()
+    return True
+
+
+@plant(sure=True)
+def one_part_moved(f: Forger, rng: random.Random) -> bool:
+    """A part of a row's shares goes to another value."""
+    names = _shares(f, "shares")
+    return bool(names) and _move_part(f, rng, names, [rng.randrange(f.table.height)])
+
+
+@plant(sure=True)
+def one_part_moved_everywhere(f: Forger, rng: random.Random) -> bool:
+    """A part of every row's shares goes to another value."""
+    names = _shares(f, "shares")
+    return bool(names) and _move_part(f, rng, names, list(range(f.table.height)))
+
+
+@plant(sure=False)
+def one_count_moved(f: Forger, rng: random.Random) -> bool:
+    """A member of a row has another value."""
+    names = _shares(f, "counts")
+    return bool(names) and _move_part(f, rng, names, [rng.randrange(f.table.height)])
+
+
+@plant(sure=True)
+def one_part_added(f: Forger, rng: random.Random) -> bool:
+    """A row's shares have a part more."""
+    names = _shares(f, "shares")
+    if not names:
+        return False
+    row, name = rng.randrange(f.table.height), rng.choice(names)
+    f.set_cells(name, [row], f.table[name][row] + 1)
+    f.sort()
+    return True
+
+
+@plant(sure=True)
+def rows_exchanged(f: Forger, rng: random.Random) -> bool:
+    """Two rows stand in each other's place, and the owner's files say so."""
+    if not f.is_rows:
+        return False
+    rows = f.table.rows()
+    one, two = rng.randrange(len(rows)), rng.randrange(len(rows))
+    if rows[one] == rows[two]:
+        return False
+    order = list(range(len(rows)))
+    order[one], order[two] = two, one
+    f.take(order)
+    return True
+
+
+@plant(sure=True)
+def rows_in_the_order_of_the_original(f: Forger, rng: random.Random) -> bool:
+    """The order of rows is that of the table that nobody else has."""
+    del rng
+    if not f.is_rows:
+        return False
+    numbers = f.private["rows"]["row"].to_list()
+    order = sorted(range(len(numbers)), key=lambda row: numbers[row])
+    if f.table[order].equals(f.table, null_equal=True):
+        return False
+    f.take(order)
+    return True
+
+
+@plant(sure=False)
+def row_dropped(f: Forger, rng: random.Random) -> bool:
+    """A row is gone, and counted as suppressed."""
+    if not f.is_rows or f.table.height < 2:
+        return False
+    gone = rng.randrange(f.table.height)
+    f.take([row for row in range(f.table.height) if row != gone])
+    f.manifest["rows"]["released"] -= 1
+    f.manifest["rows"]["suppressed"] += 1
+    return True
+
+
+@plant(sure=True)
+def row_doubled(f: Forger, rng: random.Random) -> bool:
+    """A row stands there twice, to make a group larger."""
+    if not f.is_rows:
+        return False
+    again = rng.randrange(f.table.height)
+    f.take(sorted([*range(f.table.height), again]))
+    f.manifest["rows"]["released"] += 1
+    f.manifest["rows"]["input"] += 1
+    return True
+
+
+@plant(sure=True)
+def bounds_of_another_type(f: Forger, rng: random.Random) -> bool:
+    """Bounds or counts are written in a wider type, which has room for more."""
+    if not f.is_rows:
+        return False
+    names = [name for name, dtype in f.table.schema.items() if dtype in (pl.Int32, pl.Int64) and name not in f.manifest["other"]]
+    names = [name for name in names if name != _exact(f)]
+    if not names:
+        return False
+    f.table = f.table.with_columns(pl.col(rng.choice(names)).cast(pl.Float64()))
+    return True
+
+
+@plant(sure=True)
+def sensitive_column_copied(f: Forger, rng: random.Random) -> bool:
+    """The sensitive column is published once more, under another name."""
+    del rng
+    name = _exact(f)
+    if name is None:
+        return False
+    at = 3 * len(f.manifest["quasi"]) + len(f.manifest["other"])
+    f.table = f.table.insert_column(at, f.table[name].alias("copy"))
+    f.manifest["other"].append("copy")
+    f.sort()
+    return True
+
+
+@plant(sure=True)
+def negative_zero(f: Forger, rng: random.Random) -> bool:
+    """A zero with a sign, which equals any other and is not it."""
+    names = [name for name, dtype in (f.table.schema if f.is_rows else {}).items() if dtype == pl.Float64]
+    places = [(name, row) for name in names for row, value in enumerate(f.table[name]) if value == 0]
+    if not places:
+        return False
+    name, row = rng.choice(places)
+    f.set_cells(name, [row], -0.0)
+    return True
+
+
+@plant(sure=False)
+def originals_exchanged(f: Forger, rng: random.Random) -> bool:
+    """The row map says that two rows are each other's."""
+    if not f.is_rows:
+        return False
+    rows = f.private["rows"]["row"].to_list()
+    one, two = rng.randrange(len(rows)), rng.randrange(len(rows))
+    rows[one], rows[two] = rows[two], rows[one]
+    f.private["rows"] = pl.DataFrame({"row": rows})
+    return one != two
+
+
+@plant(sure=True)
+def original_named_twice(f: Forger, rng: random.Random) -> bool:
+    """The row map names a row twice."""
+    name = "rows" if f.is_rows else "rows-1"
+    rows = f.private[name]["row"].to_list()
+    if len(rows) < 2:
+        return False
+    one, two = rng.sample(range(len(rows)), 2)
+    rows[one] = rows[two]
+    f.private[name] = pl.DataFrame({"row": rows})
+    return True
+
+
+@plant(sure=False)
+def block_changed(f: Forger, rng: random.Random) -> bool:
+    """A row is said to be of another block."""
+    if "blocks" not in f.private:
+        return False
+    blocks = f.private["blocks"]["block"].to_list()
+    one, two = rng.randrange(len(blocks)), rng.randrange(len(blocks))
+    if blocks[one] == blocks[two]:
+        return False
+    blocks[one] = blocks[two]
+    f.private["blocks"] = f.private["blocks"].with_columns(pl.Series("block", blocks))
+    return True
+
+
+@plant(sure=False)
+def member_changed(f: Forger, rng: random.Random) -> bool:
+    """A cell is said to be made of somebody else."""
+    if "members" not in f.private:
+        return False
+    members = f.private["members"]
+    column, row = rng.choice(members.columns), rng.randrange(members.height)
+    values = members[column].to_list()
+    values[row] = rng.randrange(f.table.height)
+    f.private["members"] = members.with_columns(pl.Series(column, values, dtype=pl.Int32()))
+    return True
+
+
+@plant(sure=False)
+def ring_changed(f: Forger, rng: random.Random) -> bool:
+    """Two rows are said to be in each other's place on their rings."""
+    if "rings" not in f.private:
+        return False
+    rings = f.private["rings"]
+    one, two = rng.randrange(rings.height), rng.randrange(rings.height)
+    name = rng.choice(("original", "cell", "ring", "width"))
+    values = rings[name].to_list()
+    if name == "width":
+        values = [value + 1 if row == one else value for row, value in enumerate(values)]
+    else:
+        values[one], values[two] = values[two], values[one]
+    f.private["rings"] = rings.with_columns(pl.Series(name, values, dtype=rings[name].dtype))
+    return True
