@@ -15,7 +15,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.audit import centroids, trees
-from incrowd.audit.inputs import Inputs, read
+from incrowd.audit.inputs import Inputs, kind_of, read
 from incrowd.audit.report import Audit
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
 from incrowd.schema import Schema
@@ -35,7 +35,8 @@ def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool 
     frame
         The people that the model was fitted with, with the class.
     schema
-        Quasi-identifiers are public: an attacker knows them. Every other column is private. The class is the target.
+        Quasi-identifiers and identifiers are public: an attacker knows them. Every other column is private. The class
+        is the target.
     k
         Least size of the crowd.
     class_public
@@ -50,9 +51,9 @@ def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool 
         fact = f"k is {k!r}"
         raise ParameterError(fact, "use a whole number from 1")
     proper, inputs = read(model, frame, schema, class_public=class_public)
-    if hasattr(type(proper), "spans_"):
+    if hasattr(type(proper), "spans_") and type(proper).__module__.startswith("incrowd."):
         return _audit_ours(model, proper, inputs, io.to_polars(frame), schema, int(k))
-    kind = type(proper).__name__
+    kind = kind_of(proper)
     if kind in _CENTROIDS:
         return _audit_centroids(model, proper, inputs, int(k))
     if kind in _TREES or (kind in _ENSEMBLES and _is_understood(proper)):
@@ -61,6 +62,8 @@ def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool 
     raise IncompatibleError(fact, "it knows trees, forests, boosted trees, k-means, and rules (audit_rules)")
 
 
+_SAME_TABLE = "give the table that the model was fitted with, its columns in the same order: spans are about its people"
+_TIED = 0.01  # share of people that may be as near to two centroids, and rounded to either
 # Only models whose every part is read: a type that is not listed may hide more than its trees or centroids tell.
 _CENTROIDS = ("KMeans", "MiniBatchKMeans")
 _TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
@@ -73,26 +76,25 @@ _ENSEMBLES = tuple(
 
 def _is_understood(ensemble: Any) -> bool:  # noqa: ANN401
     """Tell whether all parts of an ensemble are trees, and it begins with a constant."""
-    begins = type(getattr(ensemble, "init_", None)).__name__
-    members = _members(ensemble)
-    return begins in ("NoneType", "str", "DummyClassifier", "DummyRegressor") and all(
-        type(member).__name__ in _TREES for member in members
-    )
+    begins = getattr(ensemble, "init_", None)
+    return (
+        begins is None or isinstance(begins, str) or kind_of(begins) in ("DummyClassifier", "DummyRegressor")
+    ) and all(kind_of(member) in _TREES for member in _members(ensemble))
 
 
 def _members(model: Any) -> list[Any]:  # noqa: ANN401
     """Return the estimators that are trees: the model itself, or its members."""
-    if type(model).__name__ in _TREES:
+    if kind_of(model) in _TREES:
         return [model]
     return list(np.ravel(np.asarray(model.estimators_, dtype=object)))
 
 
 def _audit_trees(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
     fitted = _members(proper)
-    _require_same_table(fitted, inputs.n_people)
     rows = inputs.values.astype(np.float32)
     every = np.arange(inputs.values.shape[1])
     columns = getattr(proper, "estimators_features_", [every] * len(fitted))
+    _require_same_table(fitted, columns, rows)
     views: list[trees.PrunableTree] = [
         trees.SklearnTree(member.tree_, inputs, rows, np.asarray(seen))
         for member, seen in zip(fitted, columns, strict=True)
@@ -104,21 +106,29 @@ def _audit_trees(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # n
 
     def repair() -> Any:  # noqa: ANN401
         kept, _ = mend()
-        changed = copy.deepcopy(proper)
+        changed = _without_rows(copy.deepcopy(proper))
         for member, splits in zip(_members(changed), kept, strict=True):
             member.tree_ = trees.pruned(member.tree_, splits)
         return _back_in_place(model, changed)
 
     name = type(proper).__name__ + (f" of {len(fitted)} trees" if len(fitted) > 1 else "")
-    return _report(name, k, span_of, multiple, model, lambda: mend()[1], repair)
+    return _report(name, k, span_of, multiple, _as_shared(model, proper), lambda: mend()[1], repair)
 
 
-def _require_same_table(fitted: list[Any], n_people: int) -> None:
+def _require_same_table(fitted: list[Any], columns: Any, rows: Any) -> None:  # noqa: ANN401
     """Refuse a table that cannot be the one that the trees were fitted with; a bootstrap sees fewer rows of it."""
     most = max(int(member.tree_.n_node_samples[0]) for member in fitted)
-    if most > n_people or (len(fitted) == 1 and most != n_people):
-        fact = f"The model was fitted with {most} rows, and the table has {n_people}"
-        raise SchemaError(fact, "give the table that the model was fitted with: spans are about its people")
+    if most > len(rows) or (len(fitted) == 1 and most != len(rows)):
+        fact = f"The model was fitted with {most} rows, and the table has {len(rows)}"
+        raise SchemaError(fact, _SAME_TABLE)
+    for member, seen in zip(fitted, columns, strict=True):
+        tree = member.tree_
+        leaf_of = tree.apply(np.ascontiguousarray(rows[:, seen]))
+        here, then = np.bincount(leaf_of, minlength=tree.node_count), tree.n_node_samples
+        is_leaf = tree.children_left < 0
+        if (here < then)[is_leaf].any():
+            fact = "The table sends fewer people to a leaf of the model than it was fitted with"
+            raise SchemaError(fact, _SAME_TABLE)
 
 
 def _audit_ours(
@@ -145,13 +155,14 @@ def _audit_ours(
 
     known = ", ".join(name for name, is_known in zip(inputs.sources, inputs.public, strict=True) if is_known)
     step = f"fit it again with k = {k} and as public: {known or 'nothing'}"
-    return _report(type(proper).__name__, k, span_of, multiple, model, lambda: [step], repair)
+    return _report(type(proper).__name__, k, span_of, multiple, (model, ()), lambda: [step], repair)
 
 
 def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
     centers = np.asarray(proper.cluster_centers_, np.float64)
     span_of, multiple = centroids.find_spans(centers, inputs)
     labels = ((inputs.values[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
+    _require_same_clusters(getattr(proper, "labels_", None), labels)
     sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
 
     def mend() -> tuple[Any, list[str]]:
@@ -161,7 +172,35 @@ def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit: 
         return _back_in_place(model, centroids.with_centers(proper, mend()[0]))
 
     name = f"{type(proper).__name__} of {len(centers)} centroids"
-    return _report(name, k, span_of, multiple, model, lambda: mend()[1], repair)
+    return _report(name, k, span_of, multiple, _as_shared(model, proper), lambda: mend()[1], repair)
+
+
+def _require_same_clusters(then: Any, here: Any) -> None:  # noqa: ANN401
+    """Refuse a table whose people are in other clusters than the model noted when it was fitted."""
+    if then is not None and (len(then) != len(here) or (then != here).mean() > _TIED):
+        fact = f"The model noted the clusters of {len(then)} people, and they are not those of the table's {len(here)}"
+        raise SchemaError(fact, _SAME_TABLE)
+
+
+# What scikit-learn keeps of each person, by row: whoever knows the order of the table reads it off.
+_BY_ROW = ("labels_", "oob_decision_function_", "oob_prediction_")
+
+
+def _without_rows(model: Any) -> Any:  # noqa: ANN401
+    """Take out of a model of one's own what it keeps by row."""
+    for name in _BY_ROW:
+        if name in vars(model):
+            delattr(model, name)
+    return model
+
+
+def _as_shared(model: Any, proper: Any) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
+    """Return the model as it can be shared if k holds, and notes about what has to be taken out for that."""
+    kept = [name for name in _BY_ROW if name in vars(proper)]
+    if not kept:
+        return model, ()
+    note = f"{' and '.join(kept)} has an entry for each person, by row: share what repair() returns, which lacks it"
+    return _back_in_place(model, _without_rows(copy.copy(proper))), (note,)
 
 
 def _report(
@@ -169,17 +208,18 @@ def _report(
     k: int,
     span_of: Any,  # noqa: ANN401
     multiple: Any,  # noqa: ANN401
-    model: Any,  # noqa: ANN401
+    shared: tuple[Any, tuple[str, ...]],
     steps: Callable[[], list[str]],
     repair: Callable[[], Any],
 ) -> Audit:
+    model, notes = shared
     found = Audit(name, k, span_of, multiple)
     if found.ok:
-        return Audit(name, k, span_of, multiple, (), lambda: model)
+        return Audit(name, k, span_of, multiple, (), notes, lambda: model)
     try:
-        return Audit(name, k, span_of, multiple, tuple(steps()), repair)
+        return Audit(name, k, span_of, multiple, tuple(steps()), notes, repair)
     except InfeasibleError as nothing_helps:
-        return Audit(name, k, span_of, multiple, (nothing_helps.fact,), repair)
+        return Audit(name, k, span_of, multiple, (nothing_helps.fact,), notes, repair)
 
 
 def _back_in_place(model: Any, changed: Any) -> Any:  # noqa: ANN401

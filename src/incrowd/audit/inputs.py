@@ -30,7 +30,7 @@ class Inputs:
     values
         What the model computes with, [people x features].
     public
-        Which features an attacker knows: those made of quasi-identifiers.
+        Which features an attacker knows: those made of quasi-identifiers or identifiers.
     sources
         The column or columns that each feature is made of, in words.
     classes
@@ -74,7 +74,7 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
     frame
         The people: columns under the names that the model was fitted with, and the class.
     schema
-        Quasi-identifiers are public; every other column is private.
+        Quasi-identifiers are public, and so are identifiers; every other column is private.
     """
     if isinstance(model, str | Path):
         fact = "The model is a path"
@@ -98,7 +98,8 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
         last = model[-1]
         for _, step in model.steps[:-1]:
             values, sources = _transformed(step, values, sources)
-    known = set(schema.quasi)
+    _require_one_class(last, people, schema)
+    known = {*schema.quasi, *schema.identifiers}
     public = np.array([_is_public(source, known) for source in sources], np.bool_)
     words = tuple(" and ".join(sorted(source)) for source in sources)
     numbers = _ranks(values, last.hierarchies_) if hasattr(last, "hierarchies_") else _numbers(values)
@@ -123,8 +124,23 @@ def _classes(people: pl.DataFrame, schema: Schema) -> npt.NDArray[np.int64] | No
     if target not in people.columns:
         fact = f"The table has no column {target!r}, which the schema names as the class"
         raise SchemaError(fact, "the audit needs the class of each person")
-    ranks = people[target].cast(pl.String()).fill_null("").rank("dense")
-    return ranks.to_numpy().astype(np.int64) - 1
+    ranks = people[target].cast(pl.String()).rank("dense").fill_null(0)  # a missing class is like no other
+    return ranks.to_numpy().astype(np.int64)
+
+
+def _require_one_class(model: Any, people: pl.DataFrame, schema: Schema) -> None:  # noqa: ANN401
+    """Refuse a model that predicts something else, or more, than the class that the schema names."""
+    n_outputs = getattr(model, "n_outputs_", 1)
+    if n_outputs != 1:
+        fact = f"The model predicts {n_outputs} columns, and the schema names one class"
+        raise IncompatibleError(fact, "audit models that predict one column")
+    classes = getattr(model, "classes_", None)
+    if classes is None or schema.target is None or schema.target not in people.columns:
+        return
+    n_classes = people[schema.target].n_unique()
+    if len(classes) != n_classes:
+        fact = f"The model knows {len(classes)} classes, and column {schema.target!r} has {n_classes}"
+        raise SchemaError(fact, "name the class of the model as target in the schema")
 
 
 def _is_public(source: Sources, known: set[str]) -> bool:
@@ -137,29 +153,33 @@ def _is_public(source: Sources, known: set[str]) -> bool:
 
 
 def _transformed(step: Any, values: Any, sources: list[Sources]) -> tuple[Any, list[Sources]]:  # noqa: ANN401
-    """Apply a preparation step, and follow which columns each of its outputs is made of."""
+    """Follow which columns each output of a preparation step is made of, and apply it."""
     if isinstance(step, str):
         return (values, sources) if step == "passthrough" else (values[:, :0], [])
-    return step.transform(values), _traced(step, sources)
+    made_of = _traced(step, sources)  # first: a step that is refused is never run
+    return step.transform(values), made_of
 
 
 def _traced(step: Any, sources: list[Sources]) -> list[Sources]:  # noqa: ANN401
     if isinstance(step, str):
         return sources if step == "passthrough" else []
-    if hasattr(step, "steps"):
+    kind = kind_of(step)
+    if kind == "Pipeline":
         for _, inner in step.steps:
             sources = _traced(inner, sources)
         return sources
-    if hasattr(step, "transformers_"):
+    if kind == "ColumnTransformer":
         names = getattr(step, "feature_names_in_", None)
         parts = [(inner, _chosen(columns, sources, names)) for _, inner, columns in step.transformers_]
         return [source for inner, chosen in parts for source in _traced(inner, chosen)]
-    kind = type(step).__name__
     if kind == "OneHotEncoder":
         sizes = step._n_features_outs if hasattr(step, "_n_features_outs") else [len(c) for c in step.categories_]
         return [source for source, n in zip(sources, sizes, strict=True) for _ in range(n)]
     if kind in _ONE_TO_ONE or (kind == "FunctionTransformer" and step.func is None):
         return sources
+    if kind not in _MIXING:
+        fact = f"The step {kind} may hold more than what it makes of the columns"
+        raise IncompatibleError(fact, f"prepare the table with {', '.join(sorted(_ONE_TO_ONE | _MIXING))}")
     every = frozenset[str]().union(*sources)  # any output may be made of all inputs
     try:
         return [every] * len(step.get_feature_names_out())
@@ -168,9 +188,21 @@ def _traced(step: Any, sources: list[Sources]) -> list[Sources]:  # noqa: ANN401
         raise IncompatibleError(fact, "prepare the table with steps that have get_feature_names_out") from None
 
 
+def kind_of(part: Any) -> str:  # noqa: ANN401
+    """Return the name of a type of scikit-learn, and of any other with its module: who has the name may hold more."""
+    kind = type(part)
+    return kind.__name__ if kind.__module__.split(".")[0] == "sklearn" else f"{kind.__module__}.{kind.__name__}"
+
+
 _ONE_TO_ONE = {
     "OrdinalEncoder", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "QuantileTransformer",
-    "PowerTransformer",
+    "PowerTransformer", "Binarizer",
+}  # fmt: skip
+# They know sums over people, or nothing of them: unlike a TargetEncoder, which holds the class of a rare value, or a
+# KNNImputer, which holds the table.
+_MIXING = {
+    "FunctionTransformer", "PCA", "TruncatedSVD", "PolynomialFeatures", "KBinsDiscretizer", "SimpleImputer",
+    "Normalizer", "VarianceThreshold",
 }  # fmt: skip
 
 

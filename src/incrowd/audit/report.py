@@ -33,6 +33,8 @@ class Audit:
         Which spans have more than one equivalence class: only those tell anything about private values.
     repairs
         What to change, one sentence each.
+    notes
+        What the model holds beside its spans.
     """
 
     model: str
@@ -40,6 +42,7 @@ class Audit:
     span_of: Int64
     multiple: npt.NDArray[np.bool_]
     repairs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     _repair: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -71,7 +74,7 @@ class Audit:
         return int(told.min()) if len(told) else None
 
     def repair(self) -> Any:  # noqa: ANN401
-        """Return a model that keeps k: a changed copy, or the model itself when nothing is wrong."""
+        """Return a model that keeps k: a changed copy, or the model itself when nothing is wrong and nothing noted."""
         assert self._repair is not None
         return self._repair()
 
@@ -109,6 +112,7 @@ class Audit:
             "breaches": len(self.breaches),
             "at_risk": self.at_risk.tolist(),
             "repairs": list(self.repairs),
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
@@ -123,8 +127,9 @@ class Audit:
             lines += [f"  repair: {step}" for step in self.repairs[:_MOST_SHOWN]]
             if len(self.repairs) > _MOST_SHOWN:
                 lines.append(f"  ... and {len(self.repairs) - _MOST_SHOWN} more")
-        return "\n".join(lines)
+        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
     def _repr_html_(self) -> str:
-        steps = "".join(f"<li>{html.escape(step)}</li>" for step in self.repairs[:_MOST_SHOWN])
+        said = (*self.repairs[:_MOST_SHOWN], *self.notes)
+        steps = "".join(f"<li>{html.escape(one)}</li>" for one in said)
         return f"<div><p><b>{html.escape(self.headline)}</b></p><ul>{steps}</ul></div>"

@@ -167,7 +167,7 @@ def _letters(name: str) -> str:
 
 def told_counts(table: Mapping[str, list[Any]], i: int, n: int, rounding: float) -> list[tuple[str, int, int]]:
     """Return bounds of the number of people with both sides, the left one, and the right one if it is told."""
-    support, confidence = float(table["support"][i]), float(table["confidence"][i])
+    support, confidence = _number(table, "support", i), _number(table, "confidence", i)
     if not (0 <= support <= 1 and 0 <= confidence <= 1):
         fact = f"Rule {i + 1} has a support of {support} and a confidence of {confidence}"
         raise InputError(fact, "both are shares from 0 to 1; divide percentages by 100")
@@ -177,15 +177,23 @@ def told_counts(table: Mapping[str, list[Any]], i: int, n: int, rounding: float)
         least, most = both[0] / min(1.0, confidence + rounding), both[1] / (confidence - rounding)
         found.append(("left", *_whole(1, least, most, 0.0 if rounding == 0 else _SOLVER, i, "confidence")))
     if "antecedent support" in table and table["antecedent support"][i] is not None:
-        share = float(table["antecedent support"][i])
+        share = _number(table, "antecedent support", i)
         found.append(("left", *_whole(n, share, share, rounding, i, "antecedent support")))
     if "consequent support" in table and table["consequent support"][i] is not None:
-        share = float(table["consequent support"][i])
+        share = _number(table, "consequent support", i)
         found.append(("right", *_whole(n, share, share, rounding, i, "consequent support")))
     elif rounding == 0 and "lift" in table and table["lift"][i]:
-        share = confidence / float(table["lift"][i])
+        share = confidence / _number(table, "lift", i)
         found.append(("right", *_whole(n, share, share, rounding, i, "lift")))
     return [(what, least, min(most, n)) for what, least, most in found]
+
+
+def _number(table: Mapping[str, list[Any]], name: str, i: int) -> float:
+    try:
+        return float(table[name][i])
+    except (TypeError, ValueError):
+        fact = f"The {name} of rule {i + 1} is not a number"
+        raise InputError(fact, "give each rule a support and a confidence, as shares from 0 to 1") from None
 
 
 def _whole(n: int, low: float, high: float, rounding: float, i: int, name: str) -> tuple[int, int]:
@@ -261,6 +269,6 @@ def differs(
     everybody = np.ones(n, np.bool_)
     left = np.logical_and.reduce([everybody, *(has[item] for item in rule.left)])
     both = int(np.logical_and.reduce([left, *(has[item] for item in rule.right)]).sum())
-    support, confidence = float(table["support"][i]), float(table["confidence"][i])
+    support, confidence = _number(table, "support", i), _number(table, "confidence", i)
     slack = rounding + _SOLVER
     return abs(both / n - support) > slack or abs(both / max(1, int(left.sum())) - confidence) > slack

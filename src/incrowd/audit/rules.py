@@ -235,6 +235,9 @@ def audit_rules(
     if isinstance(public, str):
         fact = "public must be a list of items or columns, got one text"
         raise ParameterError(fact, f"write [{public!r}]")
+    if not 0 <= rounding < 1:
+        fact = f"rounding must be the largest rounding error of a share, from 0 to less than 1, got {rounding!r}"
+        raise ParameterError(fact, "use 0.0005 for shares with three decimals")
     known = frozenset(map(str, public))
     real: Items = frozenset()
     if _is_mined(rules):  # such rules know how many people they are about, and which items there are
