@@ -18,9 +18,10 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
     Parameters
     ----------
     path
-        A ``.joblib`` or ``.pkl`` file, or a ``.skops`` file, which holds no code.
+        A ``.joblib`` or ``.pkl`` file, or a ``.skops`` file, which holds no code but may name functions to run.
     trust
-        Loading a pickle runs whatever code is in it. Say ``True`` only for a file whose maker you trust.
+        Loading a pickle runs whatever code is in it; a skops file with functions, or with types that are neither ours
+        nor of the libraries we use, may run them. Say ``True`` only for a file whose maker you trust.
     """
     path = Path(path)
     if not path.is_file():
@@ -54,14 +55,19 @@ def _from_skops(path: Path, *, trust: bool) -> Any:  # noqa: ANN401
     skops = _skops()
     try:
         foreign = skops.get_untrusted_types(file=path)
-        own = [name for name in foreign if name.split(".")[0] in _KNOWN]
+        own = [name for name in foreign if _is_known_class(name)]
         if len(own) == len(foreign) or trust:
             return skops.load(path, trusted=foreign)
     except Exception as error:
         fact = f"{path.name} cannot be loaded as a model: {type(error).__name__}"
         raise InputError(fact, "was it saved with skops?") from error
-    fact = f"{path.name} holds types of unknown origin: {', '.join(sorted(set(foreign) - set(own)))}"
+    fact = f"{path.name} holds functions, or types of unknown origin: {', '.join(sorted(set(foreign) - set(own)))}"
     raise ParameterError(fact, "if you trust whoever made it: --trust (trust=True)")
+
+
+def _is_known_class(name: str) -> bool:
+    """Tell whether a dotted name is a class, by its capital, of a library we use; a function may do anything."""
+    return name.partition(".")[0] in _KNOWN and name.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
 def _skops() -> Any:  # noqa: ANN401
