@@ -298,7 +298,9 @@ def _read(path: Path) -> _Book:
             # What is wrong with JSON would quote the line.
             wrong = "" if isinstance(error, json.JSONDecodeError) else f" (look at: {error})"
             fact = f"{path}, line {number}: not an entry of a ledger{wrong}"
-            raise InputError(fact, "correct that line or restore the file; without it the ledger is not complete") from None
+            raise InputError(
+                fact, "correct that line or restore the file; without it the ledger is not complete"
+            ) from None
     return _Book(head["key"], entries)
 
 

@@ -11,6 +11,7 @@ What is kept by the owner (`ExactDomain`) leads from the original's values to th
 from __future__ import annotations
 
 import math
+from bisect import bisect_right, insort
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -357,7 +358,7 @@ def _values(exact: Hierarchy, joined: list[_Leaf]) -> pl.Series:
     if not exact.ordered:
         return pl.Series("", [leaf.name for leaf in joined], pl.String())
     numbers = numbers_of(exact.leaves)
-    own = set(numbers.tolist())
+    stand_ins = _StandIns(numbers.tolist(), exact.type)
     values: list[Any] = []
     for leaf in joined:
         if exact.leaves[leaf.members[0]] is None:
@@ -365,26 +366,47 @@ def _values(exact: Hierarchy, joined: list[_Leaf]) -> pl.Series:
         elif not leaf.is_rest:
             values.append(numbers[leaf.members[0]].item())
         else:
-            values.append(_stand_in(numbers[list(leaf.members)].min().item(), own, exact.type))
-            own.add(values[-1])
+            values.append(stand_ins.near(numbers[list(leaf.members)].min().item()))
     kind: pl.DataType = pl.Int64() if all(v is None or isinstance(v, int) for v in values) else pl.Float64()
     series = pl.Series("", values, kind, strict=False)
     return series.cast(pl.Int32()).cast(pl.Date()) if exact.type == "date" else series
 
 
-def _stand_in(smallest: Any, own: set[Any], kind: str) -> Any:  # noqa: ANN401
-    """Return a number or day near a value that is none of the column's."""
-    if kind == "float" or (kind == "int" and max(map(abs, own)) < _HALVES):
-        larger = min((value for value in own if value > smallest), default=smallest + 1)
-        found = between(smallest, larger, "float" if isinstance(smallest, float) or isinstance(larger, float) else kind)
-        if found is not None:
-            return found
-    # no fraction fits in between: the next free number or day, or the one before where there is none after
-    last = _LAST[kind]
-    for end in (last, -last):
+class _StandIns:
+    """Numbers or days that no leaf is otherwise, for leaves that stand for several values."""
+
+    def __init__(self, numbers: list[Any], kind: str) -> None:
+        self._ordered, self._taken, self._kind = sorted(numbers), set(numbers), kind
+        self._halves = kind == "float" or (kind == "int" and max(map(abs, numbers)) < _HALVES)
+        self._after: dict[Any, Any] = {}  # where to look on, from a number from which all up to there are taken
+
+    def near(self, smallest: Any) -> Any:  # noqa: ANN401
+        """Return one near a value, and take it."""
+        found = self._between(smallest) if self._halves else None
+        if found is None:
+            found = self._next(smallest)
+        insort(self._ordered, found)
+        self._taken.add(found)
+        return found
+
+    def _between(self, smallest: Any) -> Any:  # noqa: ANN401
+        at = bisect_right(self._ordered, smallest)
+        larger = self._ordered[at] if at < len(self._ordered) else smallest + 1
+        kind = "float" if isinstance(smallest, float) or isinstance(larger, float) else self._kind
+        return between(smallest, larger, kind)
+
+    def _next(self, smallest: Any) -> Any:  # noqa: ANN401
+        """Return the next free number or day, or the one before where there is none after."""
+        last = _LAST[self._kind]
         found = smallest
-        while found in own and found != end:
-            found = math.nextafter(found, end) if kind == "float" else found + (1 if end > 0 else -1)
-        if found not in own:
-            return found
-    return found
+        while found in self._taken and found != last:
+            found = self._after.get(found, self._step(found, last))
+        self._after[smallest] = found
+        while found in self._taken:
+            found = self._step(found, -last)
+        return found
+
+    def _step(self, number: Any, end: Any) -> Any:  # noqa: ANN401
+        if self._kind == "float":
+            return math.nextafter(number, end)
+        return number + (1 if end > 0 else -1)
