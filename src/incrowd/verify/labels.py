@@ -19,7 +19,7 @@ def write_value(value: Any) -> str:  # noqa: ANN401 - plain data
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < _WHOLE else repr(value)
+        return repr(value + 0.0).removesuffix(".0")  # adding zero takes the sign from zero
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
