@@ -1,130 +1,446 @@
-"""The three files of a release, cell by cell and byte by byte: there is no room for a message in them."""
+"""The files of a release: exactly those, each written in one way, and what the owner keeps belongs to them."""
 
 from __future__ import annotations
 
-import gzip
-from datetime import date, datetime
+import json
+import re
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import incrowd as ic
+from incrowd import io
 from incrowd.verify import verify
-from verify.build import ILLS, answers, make, put_other
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return make()
+from verify.on_disk import N, OnDisk, people
 
 
 @pytest.fixture
-def exact(valid):
-    return valid.copy()
+def made(tmp_path):
+    return OnDisk.of("mondrian", tmp_path)
 
 
-def with_csv(made, tmp_path, old, new):
-    folder = made.write(tmp_path / "out")
-    path = folder / "release.csv"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    return verify(folder)
+@pytest.fixture(params=["mondrian", "nsvdist", "nhaa", "dmpd"])
+def each(request, tmp_path):
+    return OnDisk.of(request.param, tmp_path)
 
 
-@pytest.mark.parametrize("new", ["12.50", "012.5", " 12.5", "12.50000000000000000001", "1.25e1 ", "+12.5", "12.6"])
-def test_a_number_of_the_csv_has_no_room(exact, tmp_path, new):
-    put_other(exact, pl.Series([12.5] * exact.original.height))
-    assert answers(with_csv(exact, tmp_path, "12.5", new))["csv"] is False
+def test_what_was_saved_holds(each):
+    verdict = each.verify()
+    assert verdict.violations == []
+    assert verdict.complete
+    assert each.without_private().verify().violations == []
 
 
-@pytest.mark.parametrize("new", ["12.5", "1.25e1", "1.25e+1"])
-def test_a_number_of_the_csv_may_have_another_form(exact, tmp_path, new):
-    put_other(exact, pl.Series([12.5] * exact.original.height))
-    assert with_csv(exact, tmp_path, "12.5", new).violations == []
+def test_a_public_check_is_complete_if_rows_form_groups(tmp_path):
+    for method, complete in (("mondrian", True), ("nsvdist", False), ("nhaa", False), ("dmpd", True)):
+        verdict = verify(OnDisk.of(method, tmp_path / method).public)
+        assert (verdict.ok, verdict.complete) == (True, complete), method
+        assert verdict.to_dict()["complete"] is complete
+        assert ("holds as far as it could be checked" in str(verdict)) is not complete
 
 
-TIME = datetime(2020, 1, 2, 3, 4, 5, 600)
+def add_file(made):
+    (made.public / "notes.txt").write_text("hello")
+
+
+def add_hidden_file(made):
+    (made.public / ".row_map").write_text("1 2 3")
+
+
+def add_folder(made):
+    (made.public / "more").mkdir()
+
+
+def spoil(name):
+    return lambda made: (made.public / name).write_bytes(b"PAR1{")
+
+
+def link(name):
+    def apply(made):
+        (made.public / name).rename(made.public.parent / name)
+        (made.public / name).symlink_to(made.public.parent / name)
+
+    return apply
+
+
+def as_folder(name):
+    def apply(made):
+        (made.public / name).unlink()
+        (made.public / name).mkdir()
+
+    return apply
+
+
+def manifest_text(change):
+    def apply(made):
+        path = made.public / "manifest.json"
+        path.write_bytes(change(path.read_bytes()))
+
+    return apply
+
+
+FILES = {
+    "another file": (add_file, "'notes.txt' does not belong into a release"),
+    "a hidden file": (add_hidden_file, "'.row_map' does not belong into a release"),
+    "a folder": (add_folder, "'more' does not belong into a release"),
+    "no CSV": (lambda made: (made.public / "release.csv").unlink(), "release.csv is missing"),
+    "no Parquet": (lambda made: (made.public / "release.parquet").unlink(), "release.parquet is missing"),
+    "a link": (link("release.csv"), "release.csv is a link"),
+    "a link to a table": (link("release.parquet"), "release.parquet is a link"),
+    "a link to a manifest": (link("manifest.json"), "manifest.json is a link"),
+    "a folder with the name of a file": (as_folder("release.csv"), "release.csv is a link, a folder"),
+    "Parquet that is none": (spoil("release.parquet"), "release.parquet cannot be read"),
+    "JSON that is none": (spoil("manifest.json"), "manifest.json cannot be read as JSON"),
+    "a list": (manifest_text(lambda _: b"[]\n"), ""),
+    "a key twice": (manifest_text(lambda d: d.replace(b'"format": 2', b'"format": 2,\n "format": 2')), "a key twice"),
+    "a number that is none": (manifest_text(lambda d: d.replace(b'"k": 5', b'"k": NaN', 1)), "cannot be read as JSON"),
+    "a byte order mark": (manifest_text(lambda d: b"\xef\xbb\xbf" + d), "cannot be read as JSON"),
+    "more spaces": (manifest_text(lambda d: d.replace(b'"k": 5', b'"k":  5', 1)), "not written in its one way"),
+    "another indent": (manifest_text(lambda d: json.dumps(json.loads(d), indent=2).encode()), "in its one way"),
+    "no line end": (manifest_text(lambda d: d.rstrip(b"\n")), "not written in its one way"),
+    "letters in disguise": (manifest_text(lambda d: d.replace(b'"work"', b'"w\\u006frk"')), "in its one way"),
+    "another form of a number": (manifest_text(lambda d: d.replace(b'"c": 3.0', b'"c": 3.00')), "in its one way"),
+    "nested too deep": (manifest_text(lambda _: b"[" * 10**6), "cannot be read as JSON"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_those_of_a_release(made, name):
+    plant, said = FILES[name]
+    plant(made)
+    verdict = made.without_private().verify()
+    assert [check.ok for check in verdict.checks if check.name == "files"] == [False] if said else not verdict.ok
+    assert said in str(verdict)
+
+
+def test_a_manifest_may_be_too_large(made, monkeypatch):
+    monkeypatch.setattr("incrowd.verify.files.LARGEST_MANIFEST", 100)
+    assert "manifest.json is too large: more than 100 bytes" in str(made.without_private().verify())
+
+
+def before_the_footer(made):
+    """A row map that no reader looks at."""
+    path = made.public / "release.parquet"
+    data = path.read_bytes()
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:end] + made.owned("rows")["row"].to_numpy().tobytes() + data[end:])
+
+
+def by_another_writer(made):
+    pq.write_table(made.table().to_arrow(), made.public / "release.parquet")
+
+
+def with_unused_words(made):
+    """A dictionary with words that no row has."""
+    table = made.table().to_arrow()
+    at = table.column_names.index("work")
+    words = table.column("work").combine_chunks().cast(pa.string()).dictionary_encode()
+    more = pa.DictionaryArray.from_arrays(words.indices, pa.concat_arrays([words.dictionary, pa.array(["person 1"])]))
+    pq.write_table(table.set_column(at, "work", more), made.public / "release.parquet", compression="zstd")
+
+
+def with_other(**options):
+    def apply(made):
+        wanted = {"compression": "zstd", "compression_level": 3, "statistics": False, "row_group_size": 262144}
+        made.table().write_parquet(made.public / "release.parquet", **wanted | options)
+
+    return apply
+
+
+def with_value(column, value):
+    """Put a float into the first row of a column, in both files."""
+
+    def apply(made):
+        frame = made.table()
+        numbers = frame[column].to_numpy().copy()
+        numbers.view(np.uint64)[:] = np.where(np.arange(len(numbers)) == 0, np.uint64(value), numbers.view(np.uint64))
+        made.write_table(frame.with_columns(pl.Series(column, numbers)))
+
+    return apply
+
+
+PARQUET = {
+    "bytes before the footer": before_the_footer,
+    "another writer": by_another_writer,
+    "words that no row uses": with_unused_words,
+    "another level": with_other(compression_level=9),
+    "statistics": with_other(statistics=True),
+    "small groups of rows": with_other(row_group_size=16),
+    "notes": with_other(metadata={"rows": "1 2 3"}),
+}
+
+
+@pytest.mark.parametrize("name", PARQUET)
+def test_parquet_has_one_form(made, name):
+    PARQUET[name](made)
+    made.digest()
+    assert made.failed() == {"parquet"}
 
 
 @pytest.mark.parametrize(
-    ("value", "old", "new"),
-    [(77, "77", "077"), (77, "77", "+77"), (77, "77", "77.0"), (True, "true", "True"),
-     (date(1999, 1, 2), "1999-01-02", "1999-1-2"), (TIME, "05.000600", "05.000601"), (TIME, "05.000600", "05"),
-     (TIME, "05.000600", "05.000600111"), ("w", ",w,", ",w ,")],
-)  # fmt: skip
-def test_a_cell_of_the_csv_is_written_in_one_way(exact, tmp_path, value, old, new):
-    put_other(exact, pl.Series([value] * exact.original.height))
-    made = exact.copy()
-    assert verify(made.write(tmp_path / "fine")).violations == []
-    assert answers(with_csv(exact, tmp_path, old, new))["csv"] is False
+    ("value", "said"), [(1 << 63, "a negative zero"), (0x7FF8000000000001, "an unusual form of 'not a number'")]
+)
+def test_numbers_have_one_form(made, value, said):
+    with_value("hours", value)(made)
+    made.digest()
+    verdict = made.verify()
+    assert f"parquet: release.parquet holds {said} in column 'hours'" in verdict.violations
+    made.tell(lambda manifest: manifest.update(polars="0.1.0"))
+    assert f"holds {said}" in str(made.verify())
 
 
-def test_a_share_of_the_csv_has_no_room(tmp_path):
-    made = make(form="counts", recoding="non-homogeneous")
-    share = str(made.csv[f"ill={ILLS[0]}"][0])
-    column = made.csv.columns.index(f"ill={ILLS[0]}")
-
-    def spoiled(text, folder):
-        made.write(tmp_path / folder)
-        path = tmp_path / folder / "release.csv"
-        lines = path.read_text().split("\n")
-        cells = lines[1].split(",")
-        assert cells[column] == share
-        cells[column] = text
-        path.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]))
-        return answers(verify(tmp_path / folder))["csv"]
-
-    value = float(share)
-    assert spoiled(f"{value:.12f}".rstrip("0"), "rounded") is True
-    assert spoiled(f"{value + 3e-10:.17f}".rstrip("0"), "message") is False
-    assert spoiled(share + "0" * 30, "zeros") is False
-    assert spoiled(f"{value:.25f}", "long") is False
+def test_under_another_polars_bytes_cannot_be_compared(made):
+    before_the_footer(made)
+    made.tell(lambda manifest: manifest.update(polars="0.1.0"))
+    made.digest()
+    verdict = made.verify()
+    assert (verdict.ok, verdict.complete) == (True, False)
+    assert verdict.unknown == [
+        f"parquet: only the polars that wrote a Parquet file can write the same bytes, and this is {pl.__version__}"
+    ]
 
 
-def test_small_floats_are_read_as_such(exact, tmp_path):
-    put_other(exact, (exact.original["hours"] / 7).cast(pl.Float32))
-    assert verify(exact.write(tmp_path / "out"), exact.original).violations == []
+def replace_in_csv(old, new):
+    def apply(made):
+        path = made.public / "release.csv"
+        data = path.read_bytes()
+        assert old in data
+        path.write_bytes(data.replace(old, new, 1))
+
+    return apply
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "release.parquet", "release.csv"])
-@pytest.mark.parametrize("how", ["link", "folder"])
-def test_files_are_files(exact, tmp_path, name, how):
-    folder = exact.write(tmp_path / "out")
-    if how == "link":
-        (folder / name).rename(tmp_path / name)
-        (folder / name).symlink_to(tmp_path / name)
-    else:
-        (folder / name).unlink()
-        (folder / name).mkdir()
-    assert answers(verify(folder))["files"] is False
+CSV = {
+    "needless quotes": replace_in_csv(b",plain,", b',"plain",'),
+    "a line end of another system": replace_in_csv(b"\n", b"\r\n"),
+    "a space": replace_in_csv(b",plain,", b", plain,"),
+    "a quoted missing value": replace_in_csv(b",,", b',"",'),
+    "another form of a number": replace_in_csv(b".5,", b".50,"),
+    "a line more": lambda made: (made.public / "release.csv").open("ab").write(b"\n"),
+    "no last line end": lambda made: replace_csv(made, lambda data: data[:-1]),
+    "a byte order mark": lambda made: replace_csv(made, lambda data: b"\xef\xbb\xbf" + data),
+    "no header": lambda made: replace_csv(made, lambda data: data.partition(b"\n")[2] + b"x" * 100),
+    "a value of somebody else": replace_in_csv(b",flu", b",gou"),
+}
 
 
-@pytest.mark.parametrize("how", [lambda data: b"\xef\xbb\xbf" + data, gzip.compress])
-def test_a_csv_is_plain_text(exact, tmp_path, how):
-    path = exact.write(tmp_path / "out") / "release.csv"
-    path.write_bytes(how(path.read_bytes()))
-    assert answers(verify(tmp_path / "out"))["files"] is False
+def replace_csv(made, change):
+    path = made.public / "release.csv"
+    path.write_bytes(change(path.read_bytes()))
 
 
-@pytest.mark.parametrize("note", [{b"n": b"person 1"}, {b"\x01": bytes(range(256)) * 40}])
-def test_notes_in_the_schema_are_found(exact, tmp_path, note):
-    folder = exact.write(tmp_path / "out")
-    table = exact.frame.to_arrow()
-    pq.write_table(table, folder / "release.parquet")
-    assert verify(folder).violations == []
-    fields = [field.with_metadata(note) if field.name == "age" else field for field in table.schema]
-    pq.write_table(table.cast(pa.schema(fields)), folder / "release.parquet")
-    assert answers(verify(folder))["files"] is False
+@pytest.mark.parametrize("name", CSV)
+def test_csv_has_one_form(made, name):
+    CSV[name](made)
+    made.digest()
+    assert made.failed() == {"csv"}
 
 
-def test_names_with_quotes_and_brackets(exact, tmp_path):
+def test_where_a_csv_goes_wrong_is_said(made):
+    replace_in_csv(b"age", b"Age")(made)
+    assert "release.csv is not the canonical text of its Parquet file, in its header" in str(made.verify())
+    replace_in_csv(b"Age", b"age")(made)
+    replace_in_csv(b",flu", b",gou")(made)
+    assert "canonical text of its Parquet file, in rows 1 to 65536" in str(made.verify())
+    replace_in_csv(b",gou", b",flu")(made)
+    CSV["a line more"](made)
+    assert "release.csv goes on after its last row" in str(made.verify())
+
+
+def test_a_share_has_one_form(tmp_path):
+    made = OnDisk.of("nsvdist", tmp_path)
+    text = (made.public / "release.csv").read_text()
+    share = re.search(r"0\.\d+", text)[0]
+    replace_in_csv(share.encode(), f"{share}0".encode())(made)
+    made.digest()
+    assert made.failed() == {"csv"}
+
+
+def test_a_table_that_does_not_fit_its_manifest_is_not_read(made, monkeypatch):
+    """A small file of many rows would fill the memory."""
+    bomb = pl.select(pl.repeat(0, 3_000_000, dtype=pl.Int64())).to_series()
+    pl.DataFrame([bomb.alias(name) for name in made.table().columns]).write_parquet(made.public / "release.parquet")
+    assert (made.public / "release.parquet").stat().st_size < 30_000
+    read = []
+    monkeypatch.setattr("incrowd.verify.files.pl.read_parquet", lambda *_, **__: read.append(1))
+    made.without_private()
+    assert f"release.parquet has 3000000 rows, and the manifest says {N}" in str(made.verify())
+    made.write_manifest(made.manifest | {"rows": dict.fromkeys(["input", "missing", "suppressed"], 0) | {"released": 3_000_000}})
+    assert "release.parquet has more fields than release.csv has room for" in str(made.verify())
+    assert read == []
+
+
+def test_text_that_does_not_fit_the_csv_is_not_written(made):
+    frame = made.table().with_columns(note=pl.lit("x" * 100_000))
+    io.write_canonical_parquet(frame, made.public / "release.parquet")
+    verdict = made.without_private().verify()
+    assert "release.parquet has more text than release.csv has room for" in str(verdict)
+    assert [check.name for check in verdict.checks] == ["files", "payload"]
+
+
+def swap(frame, a, b):
+    order = np.arange(frame.height)
+    order[[a, b]] = b, a
+    return frame[order]
+
+
+@pytest.mark.parametrize("at", [0, N - 2])
+def test_rows_stand_in_one_order(made, at):
+    frame = made.table()
+    at = next(i for i in range(min(at, N - 2), -1, -1) if not frame[i].equals(frame[i + 1]))
+    made.write_table(swap(frame, at, at + 1))
+    io.write(swap(made.owned("rows"), at, at + 1), made.private / "rows.parquet")
+    made.digest()
+    verdict = made.verify()
+    assert verdict.violations == [f"order: rows are not sorted, first at release row {at + 2}"]
+
+
+def change_owned(stem, change):
+    def apply(made):
+        io.write(change(made.owned(stem)), made.private / f"{stem}.parquet")
+        made.digest()
+
+    return apply
+
+
+def touch(name):
+    def apply(made):
+        path = made.private / name
+        path.write_bytes(path.read_bytes() + b" ")
+
+    return apply
+
+
+def remove(name):
+    return lambda made: (made.private / name).unlink()
+
+
+def forget(name):
+    def apply(made):
+        (made.private / name).unlink()
+        made.digest()
+
+    return apply
+
+
+PRIVATE = {
+    "a row map that was changed": ("mondrian", touch("rows.parquet"), "rows.parquet is not the private file"),
+    "domains that were changed": ("mondrian", touch("domains.json"), "domains.json is not the private file"),
+    "a recoding that was changed": ("mondrian", touch("recoding.npz"), "recoding.npz is not the private file"),
+    "no row map": ("mondrian", remove("rows.parquet"), "rows.parquet is missing"),
+    "no domains": ("mondrian", forget("domains.json"), "domains.json is missing"),
+    "no blocks": ("nsvdist", forget("blocks.parquet"), "blocks.parquet is missing"),
+    "no members": ("nsvdist", forget("members.parquet"), "members.parquet is missing"),
+    "no rings": ("nhaa", forget("rings.parquet"), "rings.parquet is missing"),
+    "no second row map": ("dmpd", forget("rows-1.parquet"), "rows-1.parquet is missing"),
+    "no recoding": ("mondrian", remove("recoding.npz"), "the digests of all private files"),
+    "another file": ("mondrian", lambda made: (made.private / "x").write_text(""), "'x' does not belong into what the"),
+    "rings of a method without": ("mondrian", lambda made: (made.private / "rings.parquet").write_text(""), "'rings.p"),
+    "no manifest": ("mondrian", remove("manifest.json"), "manifest.json is missing"),
+    "a public digest": (
+        "mondrian",
+        lambda made: made.own(lambda about: about["public"].update({"release.csv": "0" * 64})),
+        "release.csv is not the public file that the private manifest has the digest of",
+    ),
+    "a digest too few": (
+        "mondrian",
+        lambda made: made.own(lambda about: about["public"].pop("release.csv")),
+        "does not list the digests of all public files",
+    ),
+    "a digest too many": (
+        "mondrian",
+        lambda made: made.own(lambda about: about["private"].update(x="")),
+        "does not list the digests of all private files",
+    ),
+    "another method": (
+        "mondrian",
+        lambda made: made.own(lambda about: about["method"].update(name="tds")),
+        "names another method or parameters",
+    ),
+    "another key": ("mondrian", lambda made: made.own(lambda about: about.update(x=1)), "has other keys"),
+    "a row map of texts": (
+        "mondrian",
+        change_owned("rows", lambda frame: frame.cast(pl.String())),
+        "rows.parquet has other columns or types than its format says, or missing values",
+    ),
+    "a row map of small numbers": ("mondrian", change_owned("rows", lambda f: f.cast(pl.Int32())), "other columns or t"),
+    "a row map with gaps": ("mondrian", change_owned("rows", lambda f: f.with_columns(row=None)), "other columns or t"),
+    "a row map with two columns": (
+        "mondrian",
+        change_owned("rows", lambda f: f.with_columns(x=1)),
+        "rows.parquet has other columns or types",
+    ),
+    "members of large numbers": (
+        "nsvdist",
+        change_owned("members", lambda frame: frame.cast(pl.Int64())),
+        "members.parquet has other columns or types",
+    ),
+    "rings of floats": ("nhaa", change_owned("rings", lambda f: f.cast(pl.Float64())), "rings.parquet has other col"),
+    "a row map that is none": (
+        "mondrian",
+        lambda made: ((made.private / "rows.parquet").write_bytes(b"x"), made.digest()),
+        "rows.parquet cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_what_the_owner_keeps_belongs_to_the_release(tmp_path, name):
+    method, plant, said = PRIVATE[name]
+    made = OnDisk.of(method, tmp_path)
+    plant(made)
+    verdict = made.verify()
+    assert [check.ok for check in verdict.checks if check.name == "private files"] == [False]
+    assert said in next(check.detail for check in verdict.checks if check.name == "private files")
+
+
+def test_the_private_folder_may_be_elsewhere(made):
+    elsewhere = made.private.rename(made.public.with_name("safe"))
+    assert not any(check.name == "private files" for check in made.verify().checks)
+    assert any(check.name == "private files" and check.ok for check in made.verify(private=elsewhere).checks)
+    (elsewhere / "rows.parquet").unlink()
+    assert "private files" in made.failed(private=elsewhere)
+
+
+def test_a_private_folder_of_another_release(tmp_path):
+    one, other = (OnDisk.of(method, tmp_path / method) for method in ("mondrian", "nhaa"))
+    assert "private files" in one.failed(private=other.private)
+
+
+def test_row_numbers_may_be_given(each):
+    maps = sorted(each.private.glob("rows*.parquet"))
+    rows = np.array([pl.read_parquet(path)["row"] for path in maps])
+    rows = rows if each.manifest.get("payload") else rows[0]
+    assert each.verify(rows=rows).violations == []
+    wrong = rows.copy()
+    wrong[..., 0] = wrong[..., 1]
+    assert {"row map", "row maps"} & each.failed(rows=wrong)
+
+
+def test_a_class_alone_with_missing_values_has_no_blank_lines(tmp_path):
+    frame = pl.DataFrame({"zip": [str(i) for i in range(20)], "ill": (["flu", "gout", None] * 7)[:20]})
+    schema = ic.Schema(quasi=["zip"], other=["ill"], target="ill", missing="value")
+    ic.DMPD(k=5, generations=1, population=4).publish(frame, schema).save(tmp_path / "out")
+    text = (tmp_path / "out" / "projection-1.csv").read_text()
+    assert text.startswith('ill\n""\n""\n')
+    assert "\n\n" not in text
+    assert verify(tmp_path / "out", frame).violations == []
+
+
+def test_names_with_quotes_and_brackets(tmp_path):
     odd = 'q"x, [1]'
-    exact.manifest["quasi"][0]["name"] = odd
-    exact.original = exact.original.rename({"age": odd})
-    exact.frame = exact.frame.rename({"age": odd, "age.lo": f"{odd}.lo", "age.hi": f"{odd}.hi"})
-    exact.csv = exact.csv.rename({"age": odd})
-    verdict = verify(exact.write(tmp_path / "out[1]"), exact.original)
-    assert verdict.violations == []
-    assert answers(verdict)["row map"] is True
+    frame = people().rename({"age": odd})
+    schema = ic.Schema(quasi=[odd], sensitive="ill", identifiers=["name", "work", "hours", "note"])
+    folder = tmp_path / "out[1]"
+    ic.Mondrian(k=5).publish(frame, schema).save(folder)
+    assert verify(folder, frame).violations == []
+    assert (folder / "release.csv").read_text().startswith('"q""x, [1]",ill\n')
+
+
+def test_a_folder_named_by_text(made):
+    assert verify(str(made.public), people()).violations == []
+    assert Path(made.public).is_dir()
