@@ -152,7 +152,7 @@ def verify(
         screen.verdict(verdict)
     if not verdict.ok:
         raise typer.Exit(NOT_MET)
-    if original is not None and verdict.unchecked:
+    if original is not None and not verdict.complete:
         raise typer.Exit(NOT_CHECKED)
 
 

@@ -36,7 +36,7 @@ CODES = (
 
 _SIGNALS = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
 _NO_MEMORY = (
-    "allocate memory", "failed to map segment", "out of memory", "start new thread", "spawn threads", "memory allocation",
+    "allocate memory", "failed to map segment", "memory allocation", "out of memory", "spawn threads", "new thread",
 )  # fmt: skip
 _MORE_MEMORY = (
     "raise the limit (ulimit -v), close other programs, or publish fewer rows or columns; nothing is half done"

@@ -50,7 +50,7 @@ class Screen:
 
     def _print(self, text: object, *, markup: bool = False) -> None:
         try:
-            self.out.print(text, markup=markup, soft_wrap=isinstance(text, str))
+            self.out.print(text, markup=markup or not isinstance(text, str), soft_wrap=isinstance(text, str))
         except BrokenPipeError:  # whoever reads has seen enough
             mute_output()
         except OSError as error:

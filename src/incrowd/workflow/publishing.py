@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import IncrowdError, InfeasibleError, ParameterError, PrivacyWarning
+from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_schema, read_source, refuse_existing, working
 
@@ -167,7 +166,8 @@ def publish(
     excel_safe
         Also write copies of the tables whose cells no spreadsheet takes for a formula, beside the folder.
     """
-    from incrowd.attacks.ledger import warn
+    from incrowd import io
+    from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
     from incrowd.release.folder import private_folder
 
@@ -180,38 +180,65 @@ def publish(
     if attacked and publisher.kind == "projections":
         fact = "Attacks are about rows with generalized cells, and this method publishes projections"
         raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
-    book = None if ledger is None else _open_ledger(Path(ledger))
+    book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as told:
         frame = read_source(source, query=query, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
-        earlier = (
-            [] if book is None else book.earlier(frame, [*roles.quasi, *([roles.sensitive] if roles.sensitive else [])])
-        )
-        repeated = warn(earlier)
-        if repeated and refuse_repeat:
-            raise InfeasibleError(repeated)
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
         notes = list(overview.notes)
         if attacked:
-            notes.append(_attack_first(release, frame, [Path(entry.folder) for entry in earlier], work))
+            notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
+        copies = _copies_of(release, folder) if excel_safe else {}
         work("writing", 0, 1)
-        release.save(folder)
-        if book is not None:
-            book.add(release, frame, folder)
+        with _recording(book, release, frame, folder, refuse=refuse_repeat) as repeated:
+            release.save(folder)
+        for path, table in copies.items():
+            io.write_excel_safe(table, path)
         work.tell("writing", 1, 1)
-    found = (*told, *overview.warnings, *([repeated] if repeated else []))
-    return Publication(release, folder, private, overview, (), tuple(notes), tuple(dict.fromkeys(found)))
+    found = (*told, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
+    return Publication(release, folder, private, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(found)))
 
 
-def _open_ledger(path: Path) -> Ledger:
-    """Refuse a ledger that could not be written later, when the release is there already."""
-    from incrowd.attacks.ledger import Ledger
+@contextmanager
+def _recording(
+    book: Ledger | None, release: Release, frame: pl.DataFrame, folder: Path, *, refuse: bool
+) -> Iterator[list[str]]:
+    """Write the release down before it is written, and again after; give the warning about earlier ones, if any."""
+    from incrowd.attacks.ledger import warn
 
-    book = Ledger(path)
-    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        fact = f"The ledger {path} cannot be written"
-        raise ParameterError(fact, "name a file in a folder that exists and is yours")
-    return book
+    if book is None:
+        yield []
+        return
+    with book.recording(release.manifest, frame, folder, refuse=refuse) as earlier:
+        repeated = warn(earlier)
+        yield [] if repeated is None else [repeated]
+
+
+def _about_the_same(book: Ledger | None, release: Release, frame: pl.DataFrame) -> list[Path]:
+    """Return the folders of earlier releases about the same people."""
+    earlier = [] if book is None else book.earlier(frame, release.manifest.recognized_by)
+    return [Path(entry.folder) for entry in earlier]
+
+
+def _copies_of(release: Release, folder: Path) -> dict[Path, pl.DataFrame]:
+    """Return the tables of a release, and where their copies for spreadsheets go: beside the folder, never into it."""
+    stems, tables = release.stems(), release.written_tables()
+    names = [folder.name] if len(stems) == 1 else [f"{folder.name}.{stem}" for stem in stems]
+    paths = [folder.with_name(f"{name}.excel.csv") for name in names]
+    for path in paths:
+        refuse_existing(path)
+    return dict(zip(paths, tables, strict=True))
+
+
+def _formulas(release: Release) -> list[str]:
+    """Warn of texts that a spreadsheet would run."""
+    from incrowd import io
+
+    risky = dict.fromkeys(name for table in release.written_tables() for name in io.risky_cells(table))
+    if not risky:
+        return []
+    named = ", ".join(map(repr, risky))
+    return [f"{named} has text that a spreadsheet would run as a formula; --excel-safe writes a copy without."]
 
 
 def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[Path], run: Run) -> str:
