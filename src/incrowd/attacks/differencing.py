@@ -4,8 +4,9 @@ The adversary holds both releases and knows that one table has fewer than k peop
 otherwise. Whatever both count exactly (values of exact domains, exact sensitive values, *other* columns, rows) he
 subtracts. Of one person, rounded counts tell by likelihood: how much more often these roundings come about if the
 person has the value than if not; several releases of the same tables are multiplied, so repeated roundings are
-averaged. Where joined domains differ, the person made the difference: a value that is listed in one release only is
-the person's; of ranges, the person is in the first one that differs, or in the next.
+averaged. A value of a taxonomy that is listed in one release only is the person's: fewer than k have it otherwise.
+Ranges of numbers and of ordered names are cut by chance, and tell nothing. Where rows form groups, the person is in one
+that the other release lacks, or has in another size.
 
 What comes out is a row about the person: for each quasi-identifier the values that remain, a sensitive value, *other*
 columns. Compared with the promise: it must fit at least k people like any other row, and may not show with certainty
@@ -16,7 +17,8 @@ values cannot be hidden from somebody who subtracts: publish a table again only 
 for every release, so the mean of m releases of a table is right up to k / sqrt(6 m): about 5 k^2 releases of each
 table undo the rounding. The ledger warns long before.
 
-Not tried: to repeat the method with and without each person, and two or more people by rounded counts.
+Not tried: to repeat the method with and without each person, to compare ranges that are cut differently, and two or
+more people by rounded counts.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
 from incrowd.attacks.other_columns import hash_rows
@@ -178,7 +181,7 @@ def _difference(more: Sequence[Scene], less: Sequence[Scene], n_people: int, *, 
         claims.append(Claim(counts, belief, shares(counts.counts)))
     if not claims:
         return None
-    fits = _fitting_row(more[0], less[0], n_people)
+    fits = _in_changed_groups(more[0], less[0])
     for claim in claims:
         if claim.counts.role == QUASI:
             label = label_of_people(more[0], claim.counts.name)
@@ -197,10 +200,8 @@ def _subtract(counts: Counts, again: Sequence[Counts], against: Sequence[Counts]
     if n_people > 1:
         return prior
     changed = [label not in other.labels for label in counts.labels]
-    possible = np.ones(len(prior))
-    if any(changed) or len(other.labels) > len(counts.labels):
-        possible = _made_the_difference(counts, changed)
-    weights = prior * possible
+    told_by_labels = any(changed) and not counts.ordered  # neighbours are joined by chance
+    weights = prior * changed if told_by_labels else prior.copy()
     same = [each for each in against if each.labels == other.labels]
     for place, label in enumerate(counts.labels):
         if not changed[place] and weights[place] > 0:
@@ -214,27 +215,16 @@ def _subtract(counts: Counts, again: Sequence[Counts], against: Sequence[Counts]
     return weights / weights.sum() if weights.sum() > 0 else prior
 
 
-def _made_the_difference(counts: Counts, changed: Sequence[bool]) -> Floats:
-    """Return which labels may hold somebody without whom the labels would be others."""
-    possible = np.array(changed, np.float64)
-    if counts.ordered or not any(changed):
-        first = int(np.argmax(changed)) if any(changed) else len(changed) - 1
-        possible = np.zeros(len(changed))
-        possible[first : first + 2] = 1
-    return possible
-
-
-def _fitting_row(more: Scene, less: Scene, n_people: int) -> npt.NDArray[np.bool_]:
-    """Return who fits the row that only one release has, if the rows are the same but for one; else everybody."""
+def _in_changed_groups(more: Scene, less: Scene) -> npt.NDArray[np.bool_]:
+    """Return who fits a group that the other release does not have, or has in another size; everybody if none is so."""
     everybody = np.ones(more.n_people, np.bool_)
-    if n_people > 1 or more.pairs is None or more.release.quasi != less.release.quasi:
+    homogeneous = all(scene.release.manifest.homogeneous for scene in (more, less))
+    if not homogeneous or more.pairs is None or more.release.quasi != less.release.quasi:
         return everybody
-    rows = [hash_rows(scene.release.labelled().select(scene.release.quasi)) for scene in (more, less)]
-    labels, counts = np.unique(rows[0], return_counts=True)
-    others = dict(zip(*(part.tolist() for part in np.unique(rows[1], return_counts=True)), strict=True))
-    gained = counts - np.array([others.get(label, 0) for label in labels.tolist()])
-    if (gained < 0).any() or gained.sum() != 1 or not set(others) <= set(labels.tolist()):
-        return everybody
-    box = more.box_of[int(np.argmax(rows[0] == labels[gained.argmax()]))]
-    points = more.pairs.points[more.pairs.first[box] : more.pairs.first[box + 1]]
-    return np.isin(more.point_of, points)
+    sizes = []
+    for scene in (more, less):
+        cells = hash_rows(scene.release.labelled().select(scene.release.quasi))
+        sizes.append(pl.DataFrame({"cell": cells, "box": scene.box_of}).group_by("cell").agg(
+            pl.col("box").first(), size=pl.len()))  # fmt: skip
+    changed = sizes[0].join(sizes[1], on=["cell", "size"], how="anti")["box"].to_numpy()
+    return np.isin(more.point_of, more.pairs.points[np.isin(more.pairs.boxes, changed)]) if len(changed) else everybody

@@ -6,7 +6,8 @@ value: the product of what each says, divided by the prior once for every furthe
 
 Compared with the promise of the release under attack: nobody's crowd may fall below k, nobody may be left with one
 value, and combined beliefs beyond the promised share may not be right more often than it. People who fit no row of an
-earlier release were not in it, and it tells nothing about them.
+earlier release were not in it, and it tells nothing about them, but what it counts may: a breach by `differencing` is
+one of this attack, too.
 
 Cost: as `linking` for each release; crowds are listed pair by pair, and left out where that is too much.
 """
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
+from incrowd.attacks import differencing
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, worst
 from incrowd.attacks.linking import beliefs
 from incrowd.attacks.registry import Given
@@ -69,6 +71,10 @@ def attack(given: Given) -> Finding:
             broken = True
             at_risk = at_risk | over
             why.append(f"beliefs above {bar:.0%} are right in {success.precision:.1%} of the cases")
+    subtracted = differencing.attack(given)
+    if not subtracted.ok:
+        broken = True
+        why.append(f"subtracted from each other, {subtracted.why}")
     verdict: Outcome = "above the promise" if broken else "withstood"
     risk = 1 / np.maximum(1, crowd if crowd is not None else np.full(scene.n_people, scene.k))
     knows = f"everybody's quasi-identifiers, who is in the tables, and {len(scenes)} releases about them"

@@ -1,5 +1,8 @@
 """Cut points that are no values of the table: they part ranges that at least k rows share, and name nobody.
 
+How many rows a range needs is drawn by chance, from k up to 2k - 1. With a fixed number, the cuts of a table that lacks
+one person would be the same up to that person and others from there on: two releases would tell where the person was.
+
 >>> cut_points([17, 18, 19, 60, 90], [9, 1, 9, 5, 4], least=5, kind="int")
 [17.5, 20]
 """
@@ -10,11 +13,15 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 _HALVES = 2**52  # below it, a number between two neighbouring whole numbers can be written as a float
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def cut_points(values: Sequence[Any], counts: Sequence[int], *, least: int, kind: str) -> list[Any]:
+def cut_points(
+    values: Sequence[Any], counts: Sequence[int], *, least: int, kind: str, rng: np.random.Generator | None = None
+) -> list[Any]:
     """Return cuts between increasing values, so that at least `least` rows lie between any two of them.
 
     Parameters
@@ -27,16 +34,23 @@ def cut_points(values: Sequence[Any], counts: Sequence[int], *, least: int, kind
         Smallest number of rows of a range.
     kind
         ``int``, ``float`` or ``date``; cuts of dates are ISO texts.
+    rng
+        Draws how many rows each range needs; without it, that is `least`.
     """
-    cuts, inside, left = [], 0, sum(counts)
+    cuts, inside, left, needed = [], 0, sum(counts), draw_size(least, rng)
     for value, following, count in zip(values, values[1:], counts, strict=False):
         inside, left = inside + count, left - count
         if left < least:
             break
-        if inside >= least and (cut := between(value, following, kind)) is not None:
+        if inside >= needed and (cut := between(value, following, kind)) is not None:
             cuts.append(cut)
-            inside = 0
+            inside, needed = 0, draw_size(least, rng)
     return cuts
+
+
+def draw_size(least: int, rng: np.random.Generator | None) -> int:
+    """Return how many rows a range needs."""
+    return least if rng is None else least + int(rng.integers(least))
 
 
 def between(low: Any, high: Any, kind: str) -> Any:  # noqa: ANN401

@@ -26,7 +26,7 @@ from incrowd.hierarchy import Hierarchy, Intervals, Taxonomy
 from incrowd.hierarchy.hierarchy import Codes, Floats, leaves_from_data, leaves_to_data, text
 from incrowd.manifest import Leaves, Quasi, Ranges
 from incrowd.release.atoms import Atoms, after, numbers_of
-from incrowd.release.cut_points import between, cut_points, starts_of
+from incrowd.release.cut_points import between, cut_points, draw_size, starts_of
 
 Int64 = npt.NDArray[np.int64]
 
@@ -122,7 +122,9 @@ def publish_domain(
     if rng is None:
         joined = [_Leaf(name, (i,), 0) for i, name in enumerate(text(exact.leaves))]
     else:
-        joined = _join_names(exact, counts, least) if isinstance(exact, Intervals) else _join_tree(exact, counts, least)
+        joined = (
+            _join_names(exact, counts, least, rng) if isinstance(exact, Intervals) else _join_tree(exact, counts, least)
+        )
     hierarchy, order = _assemble(exact, joined)
     leaf_of = np.empty(exact.n_leaves, np.int32)
     for place, number in enumerate(order):
@@ -169,7 +171,7 @@ def _ranges(name: str, exact: Intervals, counts: Int64, least: int, rng: np.rand
         return Ranges(name, exact.type, missing, None, tuple(values), tuple(counts[first:].tolist()))
     present = np.flatnonzero(counts[first:]) + first
     numbers = numbers_of(exact.leaves)[present]
-    cuts = cut_points(numbers.tolist(), counts[present].tolist(), least=least, kind=exact.type)
+    cuts = cut_points(numbers.tolist(), counts[present].tolist(), least=least, kind=exact.type, rng=rng)
     starts = np.array(starts_of(cuts, exact.type), numbers.dtype)
     place = np.searchsorted(starts, numbers, side="right")
     totals = np.bincount(place, weights=counts[present], minlength=len(cuts) + 1).astype(np.int64)
@@ -271,17 +273,18 @@ class _Leaf:
         return self.level > 0
 
 
-def _join_names(exact: Intervals, counts: Int64, least: int) -> list[_Leaf]:
+def _join_names(exact: Intervals, counts: Int64, least: int, rng: np.random.Generator) -> list[_Leaf]:
     """Join neighbouring names until each leaf has enough rows; the missing value stays alone."""
     first = int(exact.has_missing)
     names = text(exact.leaves)
     groups: list[list[int]] = []
     open_group: list[int] = []
+    needed = draw_size(least, rng)
     for leaf in range(first, exact.n_leaves):
         open_group.append(leaf)
-        if counts[open_group].sum() >= least:
+        if counts[open_group].sum() >= needed:
             groups.append(open_group)
-            open_group = []
+            open_group, needed = [], draw_size(least, rng)
     if open_group:
         groups = [*groups[:-1], [*(groups[-1] if groups else []), *open_group]]
     taken: set[str] = set()
