@@ -13,7 +13,6 @@ import os
 import queue
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -66,57 +65,59 @@ class Copy:
                 shutil.copy2(ROOT / name, folder / name)
         self._env = os.environ | {
             "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}",
-            "PYTHONDONTWRITEBYTECODE": "1",  # a stale .pyc would hide the mistake
+            "OPENBLAS_NUM_THREADS": "1",  # threads do not live on in forks
             "INCROWD_HYPOTHESIS": "mutants",
         }
         if not compiled:
             self._env |= {"NUMBA_DISABLE_JIT": "1"}
-
-    def run(self, *arguments: str, limit: float | None = None) -> tuple[int | None, str]:
-        """Run Python in the copy; return its exit code (``None``: it took too long) and what it printed."""
-        process = subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env=self._env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            said, _ = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            said, _ = process.communicate()
-            return None, said
-        return process.returncode, said
+        self._forks: subprocess.Popen[str] | None = None
 
     def touched(self, tests: list[str]) -> Touched:
         """Run all tests once and note what they run through."""
         out = self.folder / "touched.json"
-        _, said = self.run("-m", "checks.mutants.touched", str(out), str(self.folder / _PACKAGE), *tests)
+        command = ("-m", "checks.mutants.touched", str(out), str(self.folder / _PACKAGE), *tests)
+        done = subprocess.run(
+            [sys.executable, *command], cwd=self.folder, env=self._env, capture_output=True, text=True, check=False
+        )
         found: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {"broken": True}
         if found["broken"] or not found["passed"]:
-            sys.exit(f"{said}\nThe tests cannot be run without mistakes planted")
+            sys.exit(f"{done.stdout}{done.stderr}\nThe tests cannot be run without a mistake planted")
         if found["failed"]:
-            print(f"{len(found['failed'])} tests fail as it is, and are left out", *found["failed"], sep="\n  ")
+            print(f"{len(found['failed'])} tests fail as it is, and are left out:", *found["failed"], sep="\n  ")
         return Touched(found["passed"], found["lines"])
 
-    def notices(self, change: Change | None, tests: list[str], limit: float) -> bool:
-        """Tell whether a test fails, or hangs, with a mistake in the code."""
-        if not tests:
-            return False
-        command = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", *tests)
-        if change is None:
-            return self.run(*command)[0] != 0
+    def fails(self, tests: list[str], limit: float) -> bool:
+        """Tell whether a test fails or hangs."""
+        if self._forks is None:
+            # A stale .pyc would hide a mistake: those that are there fit the files as they were, and none is added.
+            self._forks = subprocess.Popen(
+                [sys.executable, "-m", "checks.mutants.forks"],
+                cwd=self.folder,
+                env=self._env | {"PYTHONDONTWRITEBYTECODE": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        assert self._forks.stdin is not None
+        assert self._forks.stdout is not None
+        print(json.dumps({"tests": tests, "limit": limit}), file=self._forks.stdin, flush=True)
+        return bool(json.loads(self._forks.stdout.readline()) != 0)
+
+    def notices(self, change: Change, tests: list[str], limit: float) -> bool:
+        """Tell whether a test fails or hangs with a mistake in the code."""
         path = self.folder / _PACKAGE / change.path
         source, before = path.read_bytes(), path.stat()
         path.write_bytes(change.apply(source))
         try:
-            return self.run(*command, limit=limit)[0] != 0
+            return bool(tests) and self.fails(tests, limit)
         finally:
             path.write_bytes(source)
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def close(self) -> None:
+        """End the process that waits for tests to run."""
+        if self._forks is not None:
+            self._forks.communicate()
 
 
 def find(rooms: list[str]) -> list[Change]:
@@ -162,9 +163,10 @@ def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Ch
         compiled = not any(Path(room).parts[0] == "kernels" for room in rooms)
         copies = [Copy(Path(folder, str(i)), compiled=compiled) for i in range(jobs)]
         touched = copies[0].touched(tests_for(rooms))
-        every = sorted(touched.passed, key=lambda test: touched.passed[test])
-        if copies[-1].notices(None, every, 0.0):
-            sys.exit("Tests that passed fail when they are run again, without a mistake")
+        every = list(touched.passed)
+        for copy in copies:
+            if copy.fails(every, touched.limit(every)):
+                sys.exit("Tests that passed fail when they are run again, without a mistake")
         free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for copy in copies:
             free.put(copy)
@@ -182,6 +184,8 @@ def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Ch
                 if done.result():
                     survivors.append(running[done])
                     show(running[done], len(touched.tests_of(running[done])))
+        for copy in copies:
+            copy.close()
     return len(chosen), sorted(survivors, key=lambda change: (change.path, change.start))
 
 
