@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from incrowd.verify.domain import Array
-from incrowd.verify.published import Leaves, Quasi
+from incrowd.verify.published import Leaves
 
 MISSING = "(missing)"
 _WRITTEN_OUT = 4
@@ -54,10 +53,3 @@ def _write_node(q: Leaves, lo: int, hi: int) -> str:
         if inside and (lo == 0 or level[lo - 1] != level[lo]) and (hi == len(level) - 1 or level[hi + 1] != level[lo]):
             return level[lo]
     return ""
-
-
-def write_cells(q: Quasi, lo: Array, hi: Array, ends: tuple[list[Any], list[Any]]) -> list[str]:
-    """Write cells: by their codes, or, of numbers and dates, by their ends."""
-    if isinstance(q, Leaves):
-        return [write_leaves(q, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
-    return [write_range(first, last) for first, last in zip(*ends, strict=True)]
