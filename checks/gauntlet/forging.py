@@ -77,7 +77,7 @@ def _ask(case: Case, plant: Plant, forged: Path) -> Outcome:
             verdict = ic.verify(forged, case.frame)
     except IncrowdError as error:
         return Outcome("refused", type(error).__name__)
-    except Exception as error:  # noqa: BLE001 - whatever is not ours is an escape
+    except Exception as error:
         return Outcome("escaped", what_and_where(error))
     if not verdict.ok:
         return Outcome("refused", verdict.violations[0][:80])

@@ -59,7 +59,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
             case.publish().save(folder)
     except IncrowdError as error:
         return _judge_refusal(case, error, folder)
-    except BaseException as error:  # noqa: BLE001 - whatever is not ours is an escape
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         return Outcome("escaped", what_and_where(error))

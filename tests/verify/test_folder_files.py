@@ -269,7 +269,9 @@ def test_a_table_that_does_not_fit_its_manifest_is_not_read(made, monkeypatch):
     monkeypatch.setattr("incrowd.verify.files.pl.read_parquet", lambda *_, **__: read.append(1))
     made.without_private()
     assert f"release.parquet has 3000000 rows, and the manifest says {N}" in str(made.verify())
-    made.write_manifest(made.manifest | {"rows": dict.fromkeys(["input", "missing", "suppressed"], 0) | {"released": 3_000_000}})
+    made.write_manifest(
+        made.manifest | {"rows": dict.fromkeys(["input", "missing", "suppressed"], 0) | {"released": 3_000_000}}
+    )
     assert "release.parquet has more fields than release.csv has room for" in str(made.verify())
     assert read == []
 
@@ -367,7 +369,11 @@ PRIVATE = {
         change_owned("rows", lambda frame: frame.cast(pl.String())),
         "rows.parquet has other columns or types than its format says, or missing values",
     ),
-    "a row map of small numbers": ("mondrian", change_owned("rows", lambda f: f.cast(pl.Int32())), "other columns or t"),
+    "a row map of small numbers": (
+        "mondrian",
+        change_owned("rows", lambda f: f.cast(pl.Int32())),
+        "other columns or t",
+    ),
     "a row map with gaps": ("mondrian", change_owned("rows", lambda f: f.with_columns(row=None)), "other columns or t"),
     "a row map with two columns": (
         "mondrian",

@@ -41,7 +41,7 @@ def judge_domain(
     name = entry["name"]
     if list(own) != ["name", "hierarchy", "counts", "leaf_of"] or own["name"] != name:
         problems.append(f"domains.json tells {name!r} otherwise than the format says")
-    if form not in ("joined", "exact") or (form == "joined") != (least > 1) and form == "joined":
+    if form not in ("joined", "exact") or ((form == "joined") != (least > 1) and form == "joined"):
         problems.append("domains are neither joined nor exact")
     exact_leaves = [value_of(leaf, own["hierarchy"]["type"]) for leaf in _leaves(own["hierarchy"])]
     counted = Counter(map(key, originals))

@@ -109,8 +109,9 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
         members[leaf].append(at)
     names = [None if value is None else write_value(value) for value in known]
     problems = []
+    joined = set(q.rest)
     for place, own in enumerate(members):
-        if place not in q.rest:
+        if place not in joined:
             value = q.leaves[place]
             same = len(own) == 1 and names[own[0]] == (None if value is None else write_value(value))
             fine = same and all(a[place] == b[own[0]] for a, b in zip(q.levels, levels, strict=True))
@@ -134,8 +135,10 @@ def _range_name(names: list[str | None], own: list[int]) -> str:
 def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> bool:
     """Tell whether a leaf joins values below one ancestor, and has that ancestor's name and ancestors."""
     for height in range(len(levels)):
-        above = {tuple(level[at] for level in levels[height:]) for at in own}
-        if above == {tuple(level[place] for level in q.levels[height:])}:
+        together = {levels[height][at] for at in own} == {
+            q.levels[height][place]
+        }  # nodes are nested: so are those above
+        if together and all(a[own[0]] == b[place] for a, b in zip(levels[height:], q.levels[height:], strict=True)):
             base = levels[height][own[0]]
             below = {level[place] for level in q.levels[:height]}
             told = {str(q.leaves[place])} if q.type in ("str", "bool") else set()

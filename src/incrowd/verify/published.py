@@ -204,7 +204,8 @@ def _leaf_problems(kind: str, leaves: Sequence[Any], rest: Sequence[int]) -> lis
     if list(rest) != sorted(set(rest)) or any(place >= len(leaves) or leaves[place] is None for place in rest):
         return [*problems, "has a list of rest that is not one of its leaves in increasing order"]
     wider = {"int": "float", "bool": "str"}.get(kind, kind) if rest else kind
-    listed = [leaf for place, leaf in enumerate(leaves) if place not in set(rest)]
+    joined = set(rest)
+    listed = [leaf for place, leaf in enumerate(leaves) if place not in joined]
     own = kind if kind != "bool" or not rest else "str"
     if read_values(listed, own) is None or read_values([leaves[place] for place in rest], wider) is None:
         return [*problems, f"has leaves that are not of type {kind}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from incrowd.verify.domain import Array, runs
@@ -69,17 +71,18 @@ def _rare_leaves(claims: Claims, q: Leaves, true: Array) -> list[str]:
     few = (true < claims.least) & ~rest
     problems = int(few[first_known:].sum())
     up_to = np.append(0, np.cumsum(true))
+    sizes = [Counter(level) for level in q.levels]
     for height, level in enumerate(q.levels[:-1]):
         for first, last in zip(*runs(level), strict=True):
-            exempt = (first == last and rest[first] and _pads(q, height, first)) or (q.has_missing and last == 0)
+            exempt = (first == last and rest[first] and _pads(q, sizes, height, first)) or (q.has_missing and last == 0)
             problems += not exempt and up_to[last + 1] - up_to[first] < claims.least
     return [f"column {q.name!r} names {problems} values that fewer than {claims.least} rows have"] if problems else []
 
 
-def _pads(q: Leaves, height: int, place: int) -> bool:
+def _pads(q: Leaves, sizes: list[Counter[str]], height: int, place: int) -> bool:
     """Tell whether a node is only there to bring a leaf that joins values up to the level of its ancestor."""
-    for level in q.levels[height + 1 :]:
-        if level.count(level[place]) > 1:
+    for level, size in zip(q.levels[height + 1 :], sizes[height + 1 :], strict=True):
+        if size[level[place]] > 1:
             return is_rest_name(q.levels[height][place], level[place])
     return True  # the root itself
 
@@ -104,7 +107,8 @@ def leaf_table(q: Quasi, plain: list[object]) -> Array | None:
     """
     if isinstance(q, Ranges):
         return np.empty(0, np.int32)
-    place = {leaf: at for at, leaf in enumerate(q.leaves) if at not in set(q.rest)}
+    joined = set(q.rest)
+    place = {leaf: at for at, leaf in enumerate(q.leaves) if at not in joined}
     place.setdefault(None, -1)
     rest = q.rest[0] if len(q.rest) == 1 else -1
     if len(q.rest) > 1 and not all(value in place for value in plain):
