@@ -1,0 +1,120 @@
+"""Releases that are right are found right: those of every publisher, and those written by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.verify import check
+from verify.build import Made, answers, make, publish
+
+ALL_PROMISES = [
+    {"kind": "k", "k": 6},
+    {"kind": "l", "l": 3, "l_kind": "frequency"},
+    {"kind": "l", "l": 4, "l_kind": "distinct"},
+    {"kind": "l", "l": 3.7, "l_kind": "entropy"},
+    {"kind": "l", "l": 3, "l_kind": "recursive", "c": 3.0},
+    {"kind": "t", "t": 0.15, "ordered": False},
+    {"kind": "t", "t": 0.15, "ordered": True},
+    {"kind": "alpha", "alpha": 0.34},
+    {"kind": "lkc", "L": 2, "K": 6, "C": 0.6},
+]
+KINDS = {
+    "homogeneous exact": {"guarantees": ALL_PROMISES},
+    "homogeneous counts": {"form": "counts", "guarantees": ALL_PROMISES},
+    "missing dropped": {"missing": True},
+    "missing is a value": {"missing": True, "policy": "value"},
+    "non-homogeneous counts": {"recoding": "non-homogeneous", "form": "counts", "guarantees": ALL_PROMISES[:-1]},
+    "non-homogeneous, missing": {"recoding": "non-homogeneous", "form": "counts", "missing": True, "policy": "value"},
+}
+METHODS = [
+    ic.Mondrian(k=5, l=2),
+    ic.Mondrian(k=4, recoding="single"),
+    ic.InfoGainMondrian(k=5, t=0.5),
+    ic.SeqA(k=4, l=1.5, l_kind="entropy"),
+    ic.NHAA(k=4, l=2),
+    ic.TDS(k=5, alpha=0.8),
+    ic.TDR(k=5, l=2, l_kind="distinct"),
+    ic.PAIS(k=5, L=2, C=0.9),
+    ic.IACk(k=4, l=2, l_kind="recursive"),
+    ic.IACc(k=3, delta_c=None, delta_d=None),
+    ic.KACTUS(k=5),
+    ic.TreeAnonymizer(k=5),
+    ic.NSVDist(k=4, l=1.5),
+    ic.NSVDist(k=4, l=2, mode="paper"),
+]
+
+
+def open_checks(made: Made, *, private: bool = True, original: bool = True) -> set[str]:
+    verdict = check(
+        made.manifest,
+        (made.frame,),
+        original=made.original if original else None,
+        private=made.private if private else None,
+    )
+    assert verdict.violations == []
+    return {name for name, ok in answers(verdict).items() if ok is None}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_releases_by_hand(kind):
+    made = make(**KINDS[kind])
+    loose = made.manifest["recoding"] == "non-homogeneous"
+    suppressed = made.manifest["rows"]["suppressed"] > 0
+    assert open_checks(made) == {"method"}
+    without = {"method", "row map", "domains"} | ({"original counts"} if suppressed else set())
+    assert open_checks(made, private=False) == without
+    assert open_checks(made, original=False) == {"method", "original"} | ({"k"} if loose else set())
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{method.name} {getattr(method, 'mode', '')}")
+@pytest.mark.parametrize(
+    ("missing", "policy", "domains"), [(False, "value", "joined"), (True, "value", "joined"), (True, "drop", "exact")]
+)
+def test_releases_of_every_publisher(method, missing, policy, domains):
+    made = publish(method, missing=missing, policy=policy, domains=domains)
+    assert open_checks(made) == set()
+    alone = open_checks(made, original=False)
+    loose, shares = made.manifest["recoding"] == "non-homogeneous", "blocks" in made.private
+    l_open = {"l (frequency)"} if method.name == "nhaa" else set()
+    assert alone == {"original"} | ({"k"} if loose else set()) | ({"blocks"} if shares else set()) | l_open
+    open_checks(made, private=False)
+
+
+def test_labels_may_be_absent_in_memory():
+    made = make()
+    made.frame = made.frame.drop("age", "work", "day", "grade")
+    assert open_checks(made) == {"method", "labels"}
+
+
+def test_a_row_map_alone_leaves_the_rest_open():
+    made = make()
+    made.private = {"rows": made.private["rows"]}
+    assert open_checks(made) == {"method", "private folder", "domains"}
+
+
+@pytest.mark.parametrize("method", [ic.NHAA(k=4, l=2), ic.NSVDist(k=4, l=1.5), ic.NSVDist(k=4, mode="paper")])
+def test_without_the_private_folder_a_promise_stays_open(method):
+    made = publish(method)
+    verdict = check(made.manifest, (made.frame,), original=made.original)
+    assert verdict.violations == []
+    assert not verdict.complete
+
+
+def test_the_sensitive_column_may_be_of_any_type():
+    for kind, values in {
+        "int": [3, -1, 2, 7],
+        "float": [0.5, -1.25, 3.0, 1e-7],
+        "bool": [True, False, True, False],
+        "date": pl.Series(["2020-01-01", "2020-01-02", "2019-05-05", "2021-01-01"]).str.to_date().to_list(),
+    }.items():
+        made = make()
+        swap = dict(zip(["angina", "flu", "measles", "zoster"], values, strict=True))
+        dtype = {"int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean, "date": pl.Date}[kind]
+        made.original, made.frame = (
+            frame.with_columns(pl.col("ill").replace_strict(swap, return_dtype=dtype))
+            for frame in (made.original, made.frame)
+        )
+        made.manifest["sensitive"]["type"] = kind
+        assert open_checks(made) == {"method"}
