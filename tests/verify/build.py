@@ -199,7 +199,7 @@ def make(
     ]  # fmt: skip
     told = {"values": values, "counts": count("ill", values)} if form == "counts" else {}
     manifest = {
-        "format": 2, "incrowd": "0.2.0", "polars": "1.35.2", "method": {"name": "by_hand", "parameters": {"k": k}},
+        "format": 2, "incrowd": "0.2.0", "polars": "1.35.2", "method": {"name": "manual", "parameters": {"k": k}},
         "recoding": recoding, "guarantees": guarantees if guarantees is not None else [{"kind": "k", "k": k}],
         "rows": {"input": n, "missing": n - len(people), "suppressed": len(people) - len(rows), "released": len(rows)},
         "missing": {"policy": policy, "tokens": ["?"]},

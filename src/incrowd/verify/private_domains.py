@@ -18,6 +18,7 @@ from incrowd.verify.published import REST, Leaves, Quasi, Ranges, is_rest_name, 
 from incrowd.verify.verdict import Findings
 
 _KEYS = ("name", "hierarchy", "counts", "leaf_of")
+_TREE_KEYS = (("kind", "type", "leaves", "levels"), ("kind", "type", "values"))
 
 
 def check_domains(
@@ -70,15 +71,15 @@ def _check_domain(
 def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[str]], list[str]]:
     """Return the exact values, the names of their ancestors, and what is wrong with them."""
     reading = Reading()
-    reading.closed(entry, _KEYS, "domains")
     hierarchy = reading.field(entry, "hierarchy", "an object") or {}
     counts = reading.field(entry, "counts", "a list of counts")
     is_tree = q.kind == "taxonomy"
-    reading.closed(hierarchy, ("kind", "type", *(("leaves", "levels") if is_tree else ("values",))), "a hierarchy")
     listed = reading.field(hierarchy, "leaves" if is_tree else "values", "a list")
     levels = reading.field(hierarchy, "levels", "a list of lists of texts") if is_tree else []
     values = None if listed is None else read_values(listed, q.type)
-    problems = reading.manifest + reading.private
+    problems = reading.manifest
+    if tuple(entry) != _KEYS or tuple(hierarchy) != _TREE_KEYS[not is_tree]:
+        problems.append("has other keys than the format's, or in another order")
     if entry.get("name") != q.name or hierarchy.get("kind") != ("taxonomy" if is_tree else "intervals"):
         problems.append("is another column's, or of another kind")
     if hierarchy.get("type") != q.type or values is None or counts is None or levels is None:
