@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from incrowd.errors import VerificationError
+from incrowd.verify import assignment, linking
 from verify.build import AGES, DAYS, ILLS, Made, answers, detail, make
 from verify.test_honest import KINDS
 
@@ -350,7 +351,7 @@ def test_without_a_row_map_an_impossible_release_has_no_assignment(valid, kind, 
 def test_a_budget_that_is_too_small_is_said(valid, monkeypatch):
     made = valid[EXACT].copy()
     assert made.judge().levels["releases_per_original_min"] == 12
-    monkeypatch.setattr("incrowd.verify.linking.PAIR_BUDGET", 10)
+    monkeypatch.setattr(linking, "PAIR_BUDGET", 10)
     verdict = made.judge()
     assert verdict.violations == []
     assert answers(verdict)["releases per original"] is None
@@ -360,7 +361,7 @@ def test_a_budget_that_is_too_small_is_said(valid, monkeypatch):
     assert made.judge().levels["releases_per_original_min"] is None
     for budget in ("PAIR_BUDGET", "EDGE_BUDGET"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"incrowd.verify.assignment.{budget}", 10)
+            patch.setattr(assignment, budget, 10)
             assert answers(made.judge())["assignment"] is None
 
 
@@ -410,4 +411,4 @@ def test_no_plain_data_makes_the_verifier_stumble(valid, kind, part):
             if odd == "lost" and not isinstance(path[-1], int):
                 lost += 1
                 assert not verdict.ok, path
-    assert lost > 30
+    assert lost > 30 if part == "manifest" else lost == 16
