@@ -64,6 +64,7 @@ class OnDisk:
     @classmethod
     def of(cls, method: str, where: Path) -> OnDisk:
         kept = where / "out"
+        where.mkdir(exist_ok=True)
         published(method).save(kept)
         return cls(kept)
 

@@ -14,7 +14,7 @@ import pytest
 
 import incrowd as ic
 from incrowd import io
-from incrowd.verify import verify
+from incrowd.verify import files, verify
 from verify.on_disk import N, OnDisk, people
 
 
@@ -118,7 +118,7 @@ def test_files_are_those_of_a_release(made, name):
 
 
 def test_a_manifest_may_be_too_large(made, monkeypatch):
-    monkeypatch.setattr("incrowd.verify.files.LARGEST_MANIFEST", 100)
+    monkeypatch.setattr(files, "LARGEST_MANIFEST", 100)
     assert "manifest.json is too large: more than 100 bytes" in str(made.without_private().verify())
 
 
@@ -135,12 +135,12 @@ def by_another_writer(made):
 
 
 def with_unused_words(made):
-    """A dictionary with words that no row has."""
+    """A dictionary with words that no row has, of which the schema says nothing."""
     table = made.table().to_arrow()
-    at = table.column_names.index("work")
     words = table.column("work").combine_chunks().cast(pa.string()).dictionary_encode()
     more = pa.DictionaryArray.from_arrays(words.indices, pa.concat_arrays([words.dictionary, pa.array(["person 1"])]))
-    pq.write_table(table.set_column(at, "work", more), made.public / "release.parquet", compression="zstd")
+    table = table.set_column(table.column_names.index("work"), "work", more)
+    pq.write_table(table, made.public / "release.parquet", compression="zstd", store_schema=False)
 
 
 def with_other(**options):
@@ -220,7 +220,7 @@ CSV = {
     "a space": replace_in_csv(b",plain,", b", plain,"),
     "a quoted missing value": replace_in_csv(b",,", b',"",'),
     "another form of a number": replace_in_csv(b".5,", b".50,"),
-    "a line more": lambda made: (made.public / "release.csv").open("ab").write(b"\n"),
+    "a line more": lambda made: replace_csv(made, lambda data: data + b"\n"),
     "no last line end": lambda made: replace_csv(made, lambda data: data[:-1]),
     "a byte order mark": lambda made: replace_csv(made, lambda data: b"\xef\xbb\xbf" + data),
     "no header": lambda made: replace_csv(made, lambda data: data.partition(b"\n")[2] + b"x" * 100),
@@ -264,14 +264,12 @@ def test_a_table_that_does_not_fit_its_manifest_is_not_read(made, monkeypatch):
     """A small file of many rows would fill the memory."""
     bomb = pl.select(pl.repeat(0, 3_000_000, dtype=pl.Int64())).to_series()
     pl.DataFrame([bomb.alias(name) for name in made.table().columns]).write_parquet(made.public / "release.parquet")
-    assert (made.public / "release.parquet").stat().st_size < 30_000
+    assert (made.public / "release.parquet").stat().st_size < 100_000
     read = []
-    monkeypatch.setattr("incrowd.verify.files.pl.read_parquet", lambda *_, **__: read.append(1))
+    monkeypatch.setattr(files.pl, "read_parquet", lambda *_, **__: read.append(1))
     made.without_private()
     assert f"release.parquet has 3000000 rows, and the manifest says {N}" in str(made.verify())
-    made.write_manifest(
-        made.manifest | {"rows": dict.fromkeys(["input", "missing", "suppressed"], 0) | {"released": 3_000_000}}
-    )
+    made.write_manifest(made.manifest | {"rows": made.manifest["rows"] | {"released": 3_000_000}})
     assert "release.parquet has more fields than release.csv has room for" in str(made.verify())
     assert read == []
 
@@ -369,11 +367,7 @@ PRIVATE = {
         change_owned("rows", lambda frame: frame.cast(pl.String())),
         "rows.parquet has other columns or types than its format says, or missing values",
     ),
-    "a row map of small numbers": (
-        "mondrian",
-        change_owned("rows", lambda f: f.cast(pl.Int32())),
-        "other columns or t",
-    ),
+    "a row map of small numbers": ("mondrian", change_owned("rows", lambda f: f.cast(pl.Int32())), "other columns or t"),
     "a row map with gaps": ("mondrian", change_owned("rows", lambda f: f.with_columns(row=None)), "other columns or t"),
     "a row map with two columns": (
         "mondrian",
