@@ -367,7 +367,11 @@ PRIVATE = {
         change_owned("rows", lambda frame: frame.cast(pl.String())),
         "rows.parquet has other columns or types than its format says, or missing values",
     ),
-    "a row map of small numbers": ("mondrian", change_owned("rows", lambda f: f.cast(pl.Int32())), "other columns or t"),
+    "a row map of small numbers": (
+        "mondrian",
+        change_owned("rows", lambda f: f.cast(pl.Int32())),
+        "other columns or t",
+    ),
     "a row map with gaps": ("mondrian", change_owned("rows", lambda f: f.with_columns(row=None)), "other columns or t"),
     "a row map with two columns": (
         "mondrian",

@@ -1,0 +1,256 @@
+"""What each method may be given and must promise: what publishers write is accepted, and nothing else is."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import asdict
+
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+import incrowd as ic
+from incrowd.publish import PUBLISHERS, make
+from incrowd.verify.methods import PARAMETERS, evidence_of, method_problems, recoding_of
+
+PROJECTIONS = ("dmpd", "pareto_dmpd")
+GIVEN = [
+    ("mondrian", {}),
+    ("mondrian", {"l": 2, "l_kind": "distinct", "strict": False}),
+    ("mondrian", {"l": 1, "l_kind": "recursive", "c": 4.0}),
+    ("mondrian", {"l": 1.5, "l_kind": "entropy", "t": 0.4, "ordered": True, "alpha": 0.5}),
+    ("infogain_mondrian", {"t": 0.2}),
+    ("nsvdist", {}),
+    ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
+    ("nsvdist", {"presplit": None}),
+    ("iack", {"alpha": 1}),
+    ("iacc", {"delta_c": None}),
+    ("tree", {"gain": "gini"}),
+    ("nhaa", {"l": 2, "cluster": 20}),
+    ("kactus", {"min_rows": 7, "confidence": None}),
+    ("tds", {}),
+    ("tdr", {}),
+    ("pais", {}),
+    ("seqa", {"start": "random", "omega": 2}),
+    ("dmpd", {"quasi_sets": [["a"], ["b"]], "patience": 2, "seconds": 0.5}),
+    ("dmpd", {"inducer": GaussianNB()}),
+    ("pareto_dmpd", {"archive": 4}),
+]
+
+
+def told(name, given):
+    publisher = make(name, k=5, **given)
+    parameters = publisher.parameters() if name in PROJECTIONS else asdict(publisher)
+    guarantees = [guarantee.to_dict() for guarantee in publisher.privacy().guarantees()]
+    payload = "projections" if name in PROJECTIONS else "rows"
+    return json.loads(json.dumps([{"name": name, "parameters": parameters}, guarantees])) + [payload]
+
+
+@pytest.mark.parametrize(("name", "given"), GIVEN)
+def test_what_publishers_write_is_accepted(name, given):
+    assert method_problems(*told(name, given)) == ([], None)
+
+
+def test_every_method_is_known():
+    assert {name for name, _ in GIVEN} == set(PUBLISHERS) == set(PARAMETERS)
+    for name, publisher in PUBLISHERS.items():
+        wanted = None if name in PROJECTIONS else "homogeneous" if publisher.homogeneous else "non-homogeneous"
+        assert recoding_of(name) == wanted
+    assert recoding_of("ours") is recoding_of(["tds"]) is None
+
+
+def test_evidence_of_methods():
+    assert evidence_of(told("nhaa", {})[0]) == ("rings",)
+    assert evidence_of(told("nsvdist", {})[0]) == ("blocks", "members")
+    assert evidence_of(told("nsvdist", {"mode": "paper"})[0]) == evidence_of(told("tds", {})[0]) == ()
+    assert evidence_of({"name": "ours", "parameters": {}}) is evidence_of(None) is evidence_of({}) is None
+    assert evidence_of({"name": "nsvdist", "parameters": 3}) == ()
+
+
+def test_a_trained_tree_is_accepted():
+    for given in ({}, {"l": 1.2}, {"max_confidence": 0.9}):
+        tree = ic.KAnonymousTreeClassifier(k=5, **given)
+        parameters = {"k": 5, "l": tree.l, "max_confidence": tree.max_confidence, "gain": tree.gain}
+        guarantees = [guarantee.to_dict() for guarantee in tree._privacy().guarantees()]
+        assert method_problems({"name": "tree", "parameters": parameters}, guarantees, "rows") == ([], None)
+        assert len(guarantees) == 1 + len(given)
+
+
+def parameter(key, value):
+    def apply(method, guarantees):
+        del guarantees
+        method["parameters"][key] = value
+
+    return apply
+
+
+def promise(at, **values):
+    return lambda _, guarantees: guarantees[at].update(values)
+
+
+def drop(at):
+    return lambda _, guarantees: guarantees.pop(at)
+
+
+def turn_parameters(method, guarantees):
+    del guarantees
+    method["parameters"] = dict(reversed(method["parameters"].items()))
+
+
+def turn_promise(method, guarantees):
+    del method
+    guarantees[0] = dict(reversed(guarantees[0].items()))
+
+
+OTHER = "has other parameters than"
+VALUE = "has a value that it cannot have"
+PROMISES = "the guarantees are not those that the parameters of"
+FULL = {"l": 2, "l_kind": "recursive", "t": 0.5, "alpha": 0.9}
+
+WRONG = {
+    "a seed": ("mondrian", {}, parameter("seed", 7), OTHER),
+    "a parameter less": ("mondrian", {}, lambda method, _: method["parameters"].pop("strict"), OTHER),
+    "another order": ("mondrian", {}, turn_parameters, OTHER),
+    "a parameter of another method": ("tds", {}, parameter("loss", "lm"), OTHER),
+    "free text": ("mondrian", {}, parameter("recoding", "see person 7"), VALUE),
+    "an unknown kind of l": ("mondrian", {}, parameter("l_kind", "odd"), VALUE),
+    "text in place of a number": ("mondrian", {}, parameter("k", "5"), VALUE),
+    "true in place of a number": ("mondrian", {}, parameter("k", True), VALUE),
+    "a float in place of a whole number": ("mondrian", {}, parameter("k", 5.0), VALUE),
+    "k below 1": ("mondrian", {}, parameter("k", 0), VALUE),
+    "l below 1": ("mondrian", {}, parameter("l", 0.5), VALUE),
+    "c of 0": ("mondrian", {}, parameter("c", 0), VALUE),
+    "a huge c": ("mondrian", {}, parameter("c", 1e10), VALUE),
+    "t above 1": ("mondrian", {}, parameter("t", 1.5), VALUE),
+    "t below 0": ("mondrian", {}, parameter("t", -0.1), VALUE),
+    "alpha of 0": ("mondrian", {}, parameter("alpha", 0), VALUE),
+    "alpha above 1": ("mondrian", {}, parameter("alpha", 1.5), VALUE),
+    "a number in place of true": ("mondrian", {}, parameter("strict", 1), VALUE),
+    "null in place of true": ("mondrian", {}, parameter("ordered", None), VALUE),
+    "a list": ("nsvdist", {}, parameter("loss", ["lm"]), VALUE),
+    "another text for presplit": ("nsvdist", {}, parameter("presplit", "person 7"), VALUE),
+    "a small presplit": ("nsvdist", {}, parameter("presplit", 1), VALUE),
+    "an unknown mode": ("nsvdist", {}, parameter("mode", "soft"), VALUE),
+    "an unknown loss": ("seqa", {}, parameter("loss", "dm"), VALUE),
+    "an unknown start": ("seqa", {}, parameter("start", "x"), VALUE),
+    "omega below 1": ("seqa", {}, parameter("omega", 0.5), VALUE),
+    "no passes": ("seqa", {}, parameter("passes", 0), VALUE),
+    "an unknown gain": ("tree", {}, parameter("gain", "x"), VALUE),
+    "an unknown score": ("pais", {}, parameter("score", "x"), VALUE),
+    "no rows": ("kactus", {}, parameter("min_rows", 0), VALUE),
+    "confidence above a half": ("kactus", {}, parameter("confidence", 0.6), VALUE),
+    "a negative delta": ("iacc", {}, parameter("delta_c", -1), VALUE),
+    "the name of a class": ("dmpd", {}, parameter("inducer", "GaussianNB"), VALUE),
+    "quasi_sets that are no lists": ("dmpd", {}, parameter("quasi_sets", ["age"]), VALUE),
+    "quasi_sets of numbers": ("dmpd", {}, parameter("quasi_sets", [[1]]), VALUE),
+    "a share above 1": ("dmpd", {}, parameter("suppress", 1.5), VALUE),
+    "one fold": ("dmpd", {}, parameter("folds", 1), VALUE),
+    "no patience": ("dmpd", {}, parameter("patience", 0), VALUE),
+    "negative seconds": ("dmpd", {}, parameter("seconds", -1), VALUE),
+    "an archive of one": ("pareto_dmpd", {}, parameter("archive", 1), VALUE),
+    "no promise": ("mondrian", {}, drop(0), PROMISES),
+    "less k": ("mondrian", {}, promise(0, k=4), PROMISES),
+    "more k": ("mondrian", {}, promise(0, k=6), PROMISES),
+    "l that was asked for and not promised": ("nsvdist", {"l": 1.1}, drop(1), PROMISES),
+    "less l": ("nsvdist", {"l": 1.1}, promise(1, l=1.05), PROMISES),
+    "l of another kind": ("mondrian", FULL, promise(1, l_kind="distinct"), PROMISES),
+    "another c": ("mondrian", FULL, promise(1, c=4.0), PROMISES),
+    "no t": ("mondrian", FULL, drop(2), PROMISES),
+    "another t": ("mondrian", FULL, promise(2, t=0.6), PROMISES),
+    "an ordered t": ("mondrian", FULL, promise(2, ordered=True), PROMISES),
+    "no alpha": ("mondrian", FULL, drop(3), PROMISES),
+    "another alpha": ("mondrian", FULL, promise(3, alpha=0.95), PROMISES),
+    "a promise twice": ("mondrian", {}, lambda _, guarantees: guarantees.append(guarantees[0]), PROMISES),
+    "a promise in another order": ("mondrian", FULL, lambda _, guarantees: guarantees.reverse(), PROMISES),
+    "keys in another order": ("mondrian", {}, turn_promise, PROMISES),
+    "another form of a number": ("nsvdist", {"l": 2}, promise(1, l=2.0), PROMISES),
+    "less k of IACc": ("iacc", {}, promise(0, k=4), PROMISES),
+    "k of IACc that is none": ("iacc", {}, promise(0, k="9"), PROMISES),
+    "less k of ParetoDMPD": ("pareto_dmpd", {}, promise(0, k=4), PROMISES),
+    "guarantees that are no list": ("mondrian", {}, None, "guarantees is not a list of objects"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_nothing_else_is_accepted(name):
+    method_name, given, plant, said = WRONG[name]
+    method, guarantees, payload = copy.deepcopy(told(method_name, given))
+    if plant is None:
+        guarantees = {}
+    else:
+        plant(method, guarantees)
+    problems, unchecked = method_problems(method, guarantees, payload)
+    assert (len(problems), unchecked) == (1, None)
+    assert said in problems[0]
+    assert "person" not in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (None, "method is not a name with parameters"),
+        ({"name": "tds"}, "method is not a name with parameters"),
+        ({"parameters": {}, "name": "tds"}, "method is not a name with parameters"),
+        ({"name": "tds", "parameters": {}, "x": 1}, "method is not a name with parameters"),
+        ({"name": 3, "parameters": {}}, "method.name is not a short name"),
+        ({"name": "see person 7", "parameters": {}}, "method.name is not a short name"),
+        ({"name": "x" * 41, "parameters": {}}, "method.name is not a short name"),
+        ({"name": "tds", "parameters": []}, "method.parameters is not an object"),
+    ],
+)
+def test_a_method_is_a_name_with_parameters(method, said):
+    assert method_problems(method, [], "rows") == ([said], None)
+
+
+def test_a_method_publishes_what_it_publishes():
+    method, guarantees, _ = told("tds", {})
+    assert method_problems(method, guarantees, "projections") == (["method 'tds' does not publish projections"], None)
+    method, guarantees, _ = told("dmpd", {})
+    assert method_problems(method, guarantees, "rows") == (["method 'dmpd' does not publish rows"], None)
+
+
+def test_a_method_of_others_cannot_be_checked():
+    problems, unchecked = method_problems({"name": "ours", "parameters": {"note": "x"}}, [], "rows")
+    assert problems == []
+    assert unchecked == "method 'ours' is not one that this verifier knows: its parameters were not looked at"
+
+
+@pytest.mark.parametrize("name", ["iacc", "pareto_dmpd"])
+def test_some_methods_promise_the_k_that_they_reach(name):
+    method, guarantees, payload = told(name, {})
+    guarantees[0]["k"] = 9
+    assert method_problems(method, guarantees, payload) == ([], None)
+
+
+def of_pais(given, guarantees):
+    method = {"name": "pais", "parameters": asdict(make("pais", k=5, **given))}
+    return method_problems(method, guarantees, "rows") == ([], None)
+
+
+def test_promises_of_pais():
+    """LKC of the L asked for; what covers all quasi-identifiers is promised for them, too."""
+    k, l, alpha = {"kind": "k", "k": 5}, {"kind": "l", "l": 3, "l_kind": "frequency"}, {"kind": "alpha", "alpha": 0.5}
+
+    def lkc(L, C, K=5):
+        return {"kind": "lkc", "L": L, "K": K, "C": C}
+
+    third = 0.33333333333333337
+    assert of_pais({}, [k])
+    assert of_pais({}, [k, lkc(4, 1.0)])
+    assert of_pais({"C": 0.5}, [k, alpha, lkc(4, 0.5)])
+    assert of_pais({"l": 3}, [k, l, lkc(4, third)])
+    assert of_pais({"L": 2, "l": 3}, [lkc(2, third)])
+    assert of_pais({"L": 2, "l": 3}, [k, l, lkc(2, third)])
+    assert of_pais({"L": 9, "l": 3}, [k, l, lkc(2, third)])
+    assert not of_pais({"C": 0.5}, [k])
+    assert not of_pais({"l": 3}, [k, lkc(4, third)])
+    assert not of_pais({"l": 3}, [k, l, lkc(4, 0.3333333333333333)])
+    assert not of_pais({"L": 2}, [k])
+    assert not of_pais({"L": 2}, [])
+    assert not of_pais({"L": 2}, [lkc(1, 1.0)])
+    assert not of_pais({"L": 2}, [lkc(3, 1.0)])
+    assert not of_pais({"L": 2}, [k, lkc(3, 1.0)])
+    assert not of_pais({"L": 2}, [lkc(2, 1.0, K=4)])
+    assert not of_pais({"L": 2, "C": 0.5}, [lkc(2, 0.6)])
+    assert not of_pais({}, [lkc(4, 1.0)])
+    assert not of_pais({}, [k, lkc("4", 1.0)])
