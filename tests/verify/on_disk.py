@@ -1,4 +1,4 @@
-"""Releases on disk that publishers made, to be spoiled: whatever is changed is written canonically, digests included."""
+"""Releases on disk that publishers made, to be spoiled: what is changed is written canonically, digests included."""
 
 from __future__ import annotations
 

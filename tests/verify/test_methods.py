@@ -43,7 +43,7 @@ def told(name, given):
     parameters = publisher.parameters() if name in PROJECTIONS else asdict(publisher)
     guarantees = [guarantee.to_dict() for guarantee in publisher.privacy().guarantees()]
     payload = "projections" if name in PROJECTIONS else "rows"
-    return json.loads(json.dumps([{"name": name, "parameters": parameters}, guarantees])) + [payload]
+    return [*json.loads(json.dumps([{"name": name, "parameters": parameters}, guarantees])), payload]
 
 
 @pytest.mark.parametrize(("name", "given"), GIVEN)
