@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+
+from incrowd import io
+from incrowd.verify import Verdict, check
 
 N = 240
 PARTS = [["age", "hours"], ["job", "town", "grade"]]
@@ -25,42 +28,37 @@ class Made:
 
     manifest: dict[str, Any]
     frames: list[pl.DataFrame]
-    csvs: list[pl.DataFrame]
     rows: list[np.ndarray]
     original: pl.DataFrame
-    strays: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> Made:
-        frames, csvs = ([frame.clone() for frame in frames] for frames in (self.frames, self.csvs))
-        rows = [rows.copy() for rows in self.rows]
-        return Made(copy.deepcopy(self.manifest), frames, csvs, rows, self.original.clone(), dict(self.strays))
+        frames = [frame.clone() for frame in self.frames]
+        return Made(copy.deepcopy(self.manifest), frames, [rows.copy() for rows in self.rows], self.original.clone())
 
-    def write(self, folder: Path, *, row_maps: bool = True) -> Path:
-        folder.mkdir(parents=True)
-        (folder / "manifest.json").write_text(json.dumps(self.manifest))
-        for number, (frame, csv) in enumerate(zip(self.frames, self.csvs, strict=True), start=1):
-            frame.write_parquet(folder / f"projection-{number}.parquet")
-            csv.write_csv(folder / f"projection-{number}.csv")
-        for name, text in self.strays.items():
-            (folder / name).write_text(text)
-        if row_maps:
-            private = folder.with_name(folder.name + ".private")
-            private.mkdir()
-            for number, rows in enumerate(self.rows, start=1):
-                pl.DataFrame({"row": rows}).write_parquet(private / f"rows-{number}.parquet")
+    def check(self, *, original: bool = True, row_maps: bool = True) -> Verdict:
+        """Verify them in memory."""
+        maps = {f"rows-{number}": pl.DataFrame({"row": rows}) for number, rows in enumerate(self.rows, start=1)}
+        private = maps if row_maps else None
+        return check(self.manifest, self.frames, original=self.original if original else None, private=private)
+
+    def write(self, folder: Path) -> Path:
+        """Write the public folder."""
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps(self.manifest, ensure_ascii=False, indent=1) + "\n")
+        for number, frame in enumerate(self.frames, start=1):
+            io.write_canonical_parquet(frame, folder / f"projection-{number}.parquet")
+            io.write_canonical_csv(frame, folder / f"projection-{number}.csv")
         return folder
 
-    def show(self, number: int, column: str, values: list[Any]) -> None:
-        """Give a column of a projection other values, in both files."""
-        for frames in (self.frames, self.csvs):
-            frame = frames[number]
-            frames[number] = frame.with_columns(pl.Series(column, values, frame[column].dtype))
+    def show(self, number: int, column: str, values: Any) -> None:
+        """Give a column of a projection other values."""
+        self.frames[number] = self.frames[number].with_columns(pl.Series(column, values))
 
-    def reorder(self, number: int, order: np.ndarray) -> None:
-        """Put the rows of a projection, and their map, into another order."""
-        self.frames[number] = self.frames[number][order]
-        self.csvs[number] = self.csvs[number][order]
-        self.rows[number] = self.rows[number][order]
+    def sort(self) -> None:
+        """Put the rows of all projections, and their maps, in the order of the format."""
+        for number, frame in enumerate(self.frames):
+            order = frame.with_row_index("at").sort(frame.columns, maintain_order=True)["at"].to_numpy()
+            self.frames[number], self.rows[number] = frame[order], self.rows[number][order]
 
 
 def table() -> pl.DataFrame:
@@ -83,6 +81,7 @@ def table() -> pl.DataFrame:
             "town": towns.tolist(),
             "hours": rng.integers(1, 60, N) / 2,
             "grade": rng.choice(["a", "b", "c", "d"], N),
+            "size": rng.integers(150, 200, N),
             "ill": ill.tolist(),
         }
     )[order]
@@ -119,19 +118,19 @@ def levels(frames: list[pl.DataFrame]) -> tuple[int, int]:
 def make() -> Made:
     original = table()
     published = shown(original)
-    rng = np.random.default_rng(2)
-    orders = [rng.permutation(published.height) for _ in PARTS]
-    frames = [published.select(*part, "ill")[order] for part, order in zip(PARTS, orders, strict=True)]
-    rows = [published["row"].to_numpy().astype(np.int64)[order] for order in orders]
-    counts = Counter(published["ill"])
+    frames = [published.select(*part, "ill") for part in PARTS]
+    rows = published["row"].to_numpy().astype(np.int64)
+    parameters = {
+        "k": 5, "l": 1.5, "generations": 10, "population": 5, "folds": 2, "inducer": "tree", "crossover": 0.5,
+        "mutation": 0.5, "suppress": 0.1, "quasi_sets": SETS, "patience": None, "seconds": None,
+    }  # fmt: skip
     manifest = {
-        "format": 1, "incrowd": "0.1.0", "payload": "projections",
-        "method": {"name": "by_hand", "parameters": {"k": 5, "l": 1.5, "suppress": 0.1}},
+        "format": 2, "incrowd": "0.2.0", "polars": pl.__version__, "payload": "projections",
+        "method": {"name": "dmpd", "parameters": parameters},
         "guarantees": [{"kind": "k", "k": 5}, {"kind": "l", "l": 1.5, "l_kind": "frequency"}],
         "rows": {"input": N, "missing": 3, "suppressed": 0, "released": N - 3},
         "missing": {"policy": "drop", "tokens": ["?"]},
-        "class": {"name": "ill", "role": "sensitive", "type": "str", "values": ["flu", "none", "zoster"],
-                  "marginal": [counts[value] for value in ("flu", "none", "zoster")]},
+        "class": {"name": "ill", "role": "sensitive", "type": "str"},
         "quasi_sets": SETS,
         "parts": PARTS,
         "columns": [
@@ -141,6 +140,8 @@ def make() -> Made:
             {"name": "hours", "role": "other", "type": None, "cuts": None, "suppressed": 0},
             {"name": "grade", "role": "other", "type": None, "cuts": None, "suppressed": 0},
         ],
-        "left_out": [], "dropped": ["name"],
+        "left_out": ["size"], "dropped": ["name"],
     }  # fmt: skip
-    return Made(copy.deepcopy(manifest), frames, [frame.clone() for frame in frames], rows, original)
+    made = Made(copy.deepcopy(manifest), frames, [rows.copy() for _ in PARTS], original)
+    made.sort()
+    return made
