@@ -16,9 +16,8 @@ import polars as pl
 from incrowd.verify.verdict import Findings
 
 ROW_GROUP = 262_144
-_NAN = {8: 0x7FF8000000000000, 4: 0x7FC00000}
-_NEGATIVE_ZERO = {8: 1 << 63, 4: 1 << 31}
-_BITS = {8: np.uint64, 4: np.uint32}
+_BITS: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint64, 4: np.uint32, 2: np.uint16}
+_NAN = {8: 0x7FF8000000000000, 4: 0x7FC00000, 2: 0x7E00}
 
 
 def json_bytes(data: Any) -> bytes:  # noqa: ANN401 - plain data
@@ -52,12 +51,12 @@ def odd_numbers(frame: pl.DataFrame) -> list[str]:
     """Name the columns with floats that look like another number: -0.0, or one of the many that are not a number."""
     found = []
     for column in frame.get_columns():
-        size = {pl.Float64: 8, pl.Float32: 4}.get(column.dtype.base_type())
-        if size is None:
+        if not column.dtype.is_float():
             continue
         values = column.drop_nulls().to_numpy()
+        size = values.itemsize
         bits = values.view(_BITS[size])
-        if (bits == _NEGATIVE_ZERO[size]).any():
+        if (bits == 1 << (8 * size - 1)).any():
             found.append(f"a negative zero in column {column.name!r}")
         if (bits[np.isnan(values)] != _NAN[size]).any():
             found.append(f"an unusual form of 'not a number' in column {column.name!r}")

@@ -130,14 +130,14 @@ def _check_maps(
     kept: Array,
     private: Mapping[str, Any] | None,
 ) -> None:
-    maps = [(private or {}).get(f"rows-{number + 1}") for number in range(len(tuples))]
-    if any(own is None for own in maps):
+    names = [f"rows-{number + 1}" for number in range(len(tuples))]
+    if private is None or not set(names) <= set(private):
         findings.skip("row maps", "no row map was given for each projection: see whether the private folder is there")
         return
     place = np.cumsum(kept) - 1
     problems = []
-    for number, (table, (shown, wanted)) in enumerate(zip(maps, tuples, strict=True), start=1):
-        own = table["row"].to_numpy()
+    for number, (name, (shown, wanted)) in enumerate(zip(names, tuples, strict=True), start=1):
+        own = private[name]["row"].to_numpy()
         found = row_map_problems(own, len(shown), claims.rows["input"])
         found = found or wrong_rows(~kept[own], "come from originals with a missing value")
         found = found or wrong_rows(shown != wanted[place[own]], "are not those of their originals")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import lgamma, log
 
 import numpy as np
@@ -74,8 +74,9 @@ def tells(column: pl.Series, secret: pl.Series) -> bool:
     if len(secret) < _FEW_ROWS or not is_comparable(column.dtype) or not is_comparable(secret.dtype):
         return False
     step = max(1, len(secret) // _PROBE)
-    rules = (_same, _by_value, _rising, _falling) if len(secret) >= _MANY_ROWS else (_same,)
-    rules = [rule for rule in rules if rule(column[::step], secret[::step])[0] <= _PROBE_WRONG * len(secret[::step])]
+    probe, own = column[::step], secret[::step]
+    known = _RULES if len(secret) >= _MANY_ROWS else _RULES[:1]
+    rules = [rule for rule in known if rule(probe, own)[0] <= _PROBE_WRONG * len(own)]
     if not rules:
         return False
     counts = _counts(secret)
@@ -144,6 +145,9 @@ def longest_rise(numbers: list[int]) -> int:
         at = bisect_right(ends, number)
         ends[at : at + 1] = [number]
     return len(ends)
+
+
+_RULES: list[Callable[[pl.Series, pl.Series], tuple[int, int]]] = [_same, _by_value, _rising, _falling]
 
 
 def _log_choose(n: int, m: int) -> float:
