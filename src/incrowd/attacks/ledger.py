@@ -29,13 +29,13 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -43,7 +43,9 @@ from incrowd import io
 from incrowd.errors import InfeasibleError, InputError
 from incrowd.io.locking import locked
 from incrowd.manifest import Guarantee, Manifest
-from incrowd.release import Release
+
+if TYPE_CHECKING:
+    from incrowd.release import Release
 
 _FORMAT, _OLD_FORMAT = 2, 1
 _SKETCH = 256  # hashes of rows that are kept: enough to see a share of a tenth
@@ -67,24 +69,45 @@ class Entry:
     k: int
     promises: str
     rows: int
-    columns: list[str] = field(default_factory=list)
-    people: list[str] = field(default_factory=list)
+    columns: list[str]
+    people: list[str]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
         """Read plain data; a `ValueError` names the key that is wrong."""
-        kinds = {"k": int, "rows": int, "columns": list, "people": list}
-        names = set(cls.__dataclass_fields__)
-        if not isinstance(data, dict) or data.keys() != names:
-            wrong = sorted(names ^ data.keys()) if isinstance(data, dict) else ["an object"]
+        if not isinstance(data, dict) or data.keys() != _CHECKS.keys():
+            wrong = sorted(_CHECKS.keys() ^ data.keys()) if isinstance(data, dict) else ["an object"]
             raise ValueError(", ".join(wrong))
-        for name in names:
-            kind = kinds.get(name, str)
-            if type(data[name]) is not kind or not all(isinstance(hash_, str) for hash_ in data[name] if kind is list):
+        for name, is_fine in _CHECKS.items():
+            if not is_fine(data[name]):
                 raise ValueError(name)
-        if data["state"] not in (_PLANNED, _DONE):
-            raise ValueError("state")
         return cls(**data)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+_CHECKS: dict[str, Callable[[object], bool]] = {
+    "id": _is_text,
+    "state": lambda value: value in (_PLANNED, _DONE),
+    "folder": _is_text,
+    "date": _is_text,
+    "method": _is_text,
+    "k": _is_number,
+    "promises": _is_text,
+    "rows": _is_number,
+    "columns": _is_texts,
+    "people": _is_texts,
+}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What people are told, and what the ledger remembers."""
+"""What people are told."""
 
 import json
 
@@ -8,7 +8,6 @@ import pytest
 
 import incrowd as ic
 from attacks import small_releases
-from incrowd.attacks.ledger import Ledger, warn
 
 
 @pytest.fixture(scope="module")
@@ -73,38 +72,3 @@ def test_folders_and_pandas_are_fine(frame, release, tmp_path):
     release.save(tmp_path / "out")
     report = ic.attack(tmp_path / "out", frame.to_pandas(), attacks=["matching"])
     assert report.to_dict() == ic.attack(release, frame, attacks=["matching"]).to_dict()
-
-
-def test_the_ledger_knows_a_table_again_and_holds_no_cell(frame, release, tmp_path):
-    path = tmp_path / "ledger.json"
-    assert Ledger(path).add(release, frame, tmp_path / "one") == []
-    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=1).drop("q0").with_columns(q0=pl.lit(1))
-    again = Ledger(path).earlier(shuffled, ["q0", "q1"])  # one of the columns is enough
-    assert [entry.method for entry in again] == ["mondrian"]
-    assert "published before" in warn(again)
-    assert len(Ledger(path).add(release, frame, tmp_path / "two")) == 1
-    text = path.read_text()
-    assert "v0" not in text
-    assert "q0" not in text
-    assert path.stat().st_mode & 0o077 == 0
-
-
-@pytest.mark.parametrize(("n_common", "known"), [(4000, True), (1500, True), (100, False), (0, False)])
-def test_the_ledger_knows_people_again_when_others_come_and_go(n_common, known, release, tmp_path):
-    """A tenth of 5000 rows is enough, by 256 hashes that are the least."""
-    table = pl.DataFrame({"q0": range(20_000), "q1": 1, "ill": "v0", "secret": "x"})
-    ledger = Ledger(tmp_path / "ledger.json")
-    ledger.add(release, table[:5000], tmp_path / "one")
-    assert len(ledger.entries[0].people) == 256
-    assert bool(ledger.earlier(table[5000 - n_common : 12_000 - n_common], ["q0"])) is known
-
-
-def test_the_ledger_does_not_take_another_table_for_the_same(frame, release, tmp_path):
-    ledger = Ledger(tmp_path / "ledger.json")
-    ledger.add(release, frame, tmp_path / "one")
-    assert ledger.earlier(frame.with_columns(pl.col("q0", "q1") + 100), ["q0", "q1"]) == []
-    assert ledger.earlier(frame[:39].with_columns(pl.col("q0", "q1") + 100), ["q0", "q1"]) == []
-    assert warn([]) is None
-    (tmp_path / "bad.json").write_text("{}")
-    with pytest.raises(ic.InputError, match="cannot be read as a ledger"):
-        Ledger(tmp_path / "bad.json")
