@@ -84,12 +84,8 @@ class Entry:
         return cls(**data)
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_number(value: object) -> bool:
-    return type(value) is int
+def _is_a(kind: type) -> Callable[[object], bool]:
+    return lambda value: type(value) is kind
 
 
 def _is_texts(value: object) -> bool:
@@ -97,14 +93,14 @@ def _is_texts(value: object) -> bool:
 
 
 _CHECKS: dict[str, Callable[[object], bool]] = {
-    "id": _is_text,
+    "id": _is_a(str),
     "state": lambda value: value in (_PLANNED, _DONE),
-    "folder": _is_text,
-    "date": _is_text,
-    "method": _is_text,
-    "k": _is_number,
-    "promises": _is_text,
-    "rows": _is_number,
+    "folder": _is_a(str),
+    "date": _is_a(str),
+    "method": _is_a(str),
+    "k": _is_a(int),
+    "promises": _is_a(str),
+    "rows": _is_a(int),
     "columns": _is_texts,
     "people": _is_texts,
 }

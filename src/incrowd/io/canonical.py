@@ -17,8 +17,9 @@ from incrowd.errors import InputError
 ROW_GROUP = 262_144
 _BATCH = 1 << 18  # rows of text in memory at a time
 _MUST_QUOTE = r'[,"\n\r]'
-# Between these all of polars' versions write a float as Python does: plain digits, as few as read back the same.
-_PLAIN_LEAST, _PLAIN_MOST = 1e-4, 1e15
+# Between these polars writes a float as Python does: plain digits, as few as read back the same. Above, 32-bit floats
+# get an exponent sooner, at 1e13; below, both do, in another form.
+_PLAIN_LEAST, _PLAIN_MOST = 1e-4, 1e12
 _TEXT = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 _FRACTION = {"ms": "%.3f", "us": "%.6f", "ns": "%.9f"}
 
