@@ -155,6 +155,12 @@ def test_a_query_changes_nothing(tmp_path, monkeypatch, query, form):
     assert names(tmp_path) == [path.name]
 
 
+@pytest.mark.parametrize("form", ["file:{}/no.db?uri=true", "file:{}/no.db?mode=rwc&uri=true", "{}/no.db"])
+def test_asking_makes_no_database(tmp_path, form):
+    fails("sqlite:///" + form.format(tmp_path), "database", query="select 1 as a")
+    assert names(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -19,7 +19,7 @@ How it is used::
 
 `recording` writes the release down as *planned* before the block, and as *done* after it; a block that fails takes its
 line back. If the process is killed, the planned line stays and counts: whether somebody got the release is not known.
-Several processes may share a ledger; each change is made under a lock, to the file as it is then.
+Several processes may share a ledger; each change is made under a lock (a hidden file beside it), to the file as it is.
 """
 
 from __future__ import annotations

@@ -187,9 +187,10 @@ def _read_only(engine: sa.Engine, file: Path | None) -> sa.Engine:
     """Return an engine whose sessions may only read, as far as the database knows such sessions."""
     import sqlalchemy as sa  # noqa: PLC0415
 
-    if file is not None and engine.url.get_driver_name() == "pysqlite":
-        name = quote(os.fsencode(file.absolute()))
-        url = engine.url.set(database=f"file:{name}", query={**engine.url.query, "mode": "ro", "uri": "true"})
+    name = engine.url.database or ""
+    if engine.url.get_driver_name() == "pysqlite" and (file is not None or name.startswith("file:")):
+        name = name if file is None else f"file:{quote(os.fsencode(file.absolute()))}"
+        url = engine.url.set(database=name, query={**engine.url.query, "mode": "ro", "uri": "true"})
         engine.dispose()
         engine = sa.create_engine(url)
     order = _READ_ONLY.get(engine.url.get_backend_name())
