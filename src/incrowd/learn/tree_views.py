@@ -50,7 +50,7 @@ class View:
             if hierarchy.type == "date":
                 return f"{name} up to {leaves[0]}{missing}" if below else f"{name} from {leaves[1]}"
             low, high = hierarchy.leaves[at : at + 2].cast(pl.Float64()).to_list()
-            return f"{name} {'<=' if below else '>'} {(low + high) / 2:.6g}{missing}"
+            return f"{name} {'<=' if below else '>'} {_between(low, high)}{missing}"
         lo, hi = hierarchy.closure(*(np.array([end], np.int32) for end in piece))
         return f"{name} = {hierarchy.label(int(lo[0]), int(hi[0]))}"
 
@@ -99,3 +99,11 @@ class View:
         axes.set_xlim(-0.05, self.tree.depth + 1)
         axes.set_ylim(-self.tree.n_leaves + 0.2, 0.8)
         return figure
+
+
+def _between(low: float, high: float) -> str:
+    """Write a number that parts two values: in six digits if they are enough, else in full; the lower one belongs."""
+    middle = low / 2 + high / 2
+    middle = middle if low <= middle < high else low
+    short = f"{middle:.6g}"
+    return short if low <= float(short) < high else repr(middle)

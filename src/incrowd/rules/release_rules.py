@@ -138,7 +138,7 @@ def _item(column: str, label: str) -> str:
 
 
 def _ranges(name: str, starts: Sequence[float]) -> list[str]:
-    shown = [f"{start:g}" for start in starts]
+    shown = text(pl.Series(list(starts), dtype=pl.Float64()))
     if not shown or sorted(starts) != list(starts):
         fact = f"The cuts of column {name!r} must be one or more increasing numbers"
         raise InputError(fact, 'for example {"age": [30, 50]}')
