@@ -9,6 +9,7 @@ import pytest
 from test_publish_errors import run
 
 import incrowd as ic
+from incrowd.evaluate import comparison
 
 
 @pytest.fixture
@@ -67,13 +68,13 @@ def test_compare_and_go_on(monkeypatch, capsys):
 @pytest.mark.usefixtures("office")
 def test_methods_get_their_own_parameters(monkeypatch, capsys):
     table = ("data.csv", "-s", "data.toml", "--cv", "2", "--samples", "1", "--classifiers", "tree", "-k", "5")
-    made, make = [], ic.publish.make
+    made, make = [], comparison.make
 
     def spying(method, **given):
         made.append((method, given))
         return make(method, **given)
 
-    monkeypatch.setattr("incrowd.evaluate.comparison.make", spying)
+    monkeypatch.setattr(comparison, "make", spying)
     code, _, err = run(monkeypatch, capsys, "compare", *table, "-m", "mondrian,dmpd", "--set", "generations=0")
     assert (code, err) == (0, "")
     own = ("dmpd", {"k": 5, "generations": 0})
@@ -97,7 +98,7 @@ def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_computed
     if "matplotlib" in said:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(f"incrowd.evaluate.{command}", None)  # nobody may call it
+    monkeypatch.setattr(f"incrowd.workflow.{command}", None)  # nobody may call it
     code, out, err = run(monkeypatch, capsys, command, "data.csv", "-s", "data.toml", "-k", "5", "--plot", plot)
     assert (code, out) == (2, "")
     assert said in err
@@ -137,7 +138,7 @@ def test_scores_are_shown_although_the_picture_fails(monkeypatch, capsys, shown)
         (("compare", "data.csv", "-s", "data.toml", "--set", "speed=1"), "None of the methods has a parameter 'speed'"),
         (("compare", "data.csv", "-s", "data.toml", "--set", "k=1"), "has an option of its own"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--set", "seed=1"), "no parameter 'seed'"),
-        (("evaluate", "release", "--test", "test.csv", "--set", "a=1"), "no schema, k, l, --set or folds"),
+        (("evaluate", "release", "--test", "test.csv", "--set", "a=1"), "no schema, method, k, l, --set or folds"),
     ],
 )
 @pytest.mark.usefixtures("office")

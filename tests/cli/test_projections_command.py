@@ -53,11 +53,11 @@ def publish(monkeypatch, capsys, *extra, k=20, quick=QUICK):
 
 
 def test_projections_are_published_and_verified(home, monkeypatch, capsys):
-    code, out, _ = publish(monkeypatch, capsys)
+    code, out, err = publish(monkeypatch, capsys)
     assert code == 0
     assert "80 of 80 rows as 1 projection with dmpd: k = 20" in out
     assert "not published: zip" in out
-    assert "See -l" in out
+    assert "Warning: k alone does not hide 'risk'" in err
     files = ["manifest.json", "projection-1.csv", "projection-1.parquet"]
     assert sorted(path.name for path in (home / "out").iterdir()) == files
     assert b"Zaphod" not in b"".join(path.read_bytes() for path in (home / "out").iterdir())

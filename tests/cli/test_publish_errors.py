@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from incrowd.cli import main
+from incrowd.publish import nsvdist
+from incrowd.release import folder
 
 SECRET = "Zaphod"
 GOOD = "name,age,work,ill\n" + "".join(
@@ -158,9 +160,9 @@ def interrupt(*_args, **_kwargs):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("where", ["incrowd.publish.nsvdist.choose", "incrowd.release.folder._save_private"])
-def test_control_c_in_the_middle(home, monkeypatch, capsys, where):
-    monkeypatch.setattr(where, interrupt)
+@pytest.mark.parametrize(("where", "name"), [(nsvdist, "choose"), (folder, "_check_written")])
+def test_control_c_in_the_middle(home, monkeypatch, capsys, where, name):
+    monkeypatch.setattr(where, name, interrupt)
     before = set(home.rglob("*"))
     code, out, err = publish(monkeypatch, capsys)
     assert (code, out) == (130, "")

@@ -60,7 +60,7 @@ class _State:
     def __init__(self) -> None:
         self.signal: int | None = None
         self.kept: str | None = None
-        self.n_written = len(_written_paths())
+        self.written_before = _written_paths()
 
 
 _state = _State()
@@ -138,7 +138,8 @@ def _stopped() -> int:
 
 
 def _written() -> str:
-    mine = _written_paths()[_state.n_written :]
+    before = {id(path) for path in _state.written_before}
+    mine = [path for path in _written_paths() if id(path) not in before]
     names = dict.fromkeys(str(path) for path in mine if os.path.lexists(path))  # parts of a folder have moved with it
     return f"Written and complete: {', '.join(names)}." if names else ""
 

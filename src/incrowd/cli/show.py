@@ -31,6 +31,15 @@ _DETAILS = {
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}
 
 
+class _Console(Console):
+    """A console that goes on when whoever reads has seen enough: the exit code still tells."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing more."""
+        self.quiet = True
+        mute_output()
+
+
 class Screen:
     """Results on standard output, progress and warnings on standard error; only warnings when quiet.
 
@@ -45,14 +54,12 @@ class Screen:
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet or as_json
         self.as_json = as_json
-        self.out = Console(quiet=self.quiet, highlight=False)
-        self.err = Console(stderr=True, highlight=False)
+        self.out = _Console(quiet=self.quiet, highlight=False)
+        self.err = _Console(stderr=True, highlight=False)
 
     def _print(self, text: object, *, markup: bool = False) -> None:
         try:
             self.out.print(text, markup=markup or not isinstance(text, str), soft_wrap=isinstance(text, str))
-        except BrokenPipeError:  # whoever reads has seen enough
-            mute_output()
         except OSError as error:
             mute_output()
             raise unwritable_output(error) from error
