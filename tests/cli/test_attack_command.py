@@ -51,8 +51,8 @@ def test_the_ledger_warns_the_second_time(incrowd):
     publish = ("publish", "data.csv", "-s", "data.toml", "-k", "15", "--ledger", "ledger.json", "--json")
     first = json.loads(incrowd(*publish, "-o", "one")[1])
     second = json.loads(incrowd(*publish, "-o", "two")[1])
-    assert not any("published before" in note for note in first["notes"])
-    assert any("published before" in note for note in second["notes"])
+    assert not any("published before" in note for note in first["warnings"])
+    assert any("published before" in note for note in second["warnings"])
 
 
 def test_wrong_names_are_exit_code_2(incrowd):
