@@ -26,7 +26,10 @@ def attack(
     ] = None,
     attacks: Annotated[
         str | None,
-        typer.Option(help="Some of linking, matching, reconstruction, classifier, intersection, with commas."),
+        typer.Option(
+            help="Names with commas, all without: linking, matching, reconstruction, classifier, intersection, "
+            "differencing, 'guessed seed'."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the adversary's own randomness.")] = 0,
     query: Query = None,

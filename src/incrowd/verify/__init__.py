@@ -18,7 +18,7 @@ from incrowd.verify.foreign import verify_table
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
-__all__ = ["Check", "Verdict", "check", "verify", "verify_table"]
+__all__ = ["Check", "Verdict", "check", "check_folder", "verify", "verify_table"]
 
 _WHAT_TO_GIVE = "give the folder that release.save wrote, or quasi=[...] (--quasi) for somebody else's table"
 

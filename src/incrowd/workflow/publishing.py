@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from incrowd.schema import Schema
 
 _BEFORE_WRITING = ("linking", "matching", "reconstruction")
+_WITH_EARLIER = ("intersection", "differencing")
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[Path]
     for folder in folders:
         with suppress(IncrowdError):  # it was moved, or holds projections
             earlier.append(load(folder))
-    names = (*_BEFORE_WRITING, "intersection") if earlier else _BEFORE_WRITING
+    names = (*_BEFORE_WRITING, *_WITH_EARLIER) if earlier else _BEFORE_WRITING
     report = run_attacks(release, frame, attacks=names, earlier=earlier, progress=run)
     report.raise_for_breaches()
     joined = f", with {len(earlier)} of {len(folders)} earlier releases about the same people" if folders else ""
