@@ -125,9 +125,11 @@ def _missing(policy: str) -> Sample:
 
 
 def duplicates() -> Sample:
-    """Return few distinct rows, each many times."""
+    """Return few distinct rows, each many times, and notes that go with none of them."""
     found = mixed(6)
-    return replace(found, frame=pl.concat([found.frame] * 10).with_columns(id=pl.int_range(pl.len()).cast(pl.String())))
+    number = pl.int_range(pl.len())
+    frame = pl.concat([found.frame] * 10).with_columns(id=number.cast(pl.String()), note=number % 7)
+    return replace(found, frame=frame)
 
 
 def one_quasi(n: int = 20) -> Sample:
