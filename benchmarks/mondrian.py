@@ -22,7 +22,7 @@ def main(_arguments):
             {
                 "group-by": lambda f=frame: f.group_by(QUASI).len(),
                 "code": lambda f=frame: Table.encode(f, schema),
-                "cut": lambda t=table: method._choose(t, None, lambda *_: None),
+                "cut": lambda t=table: method.choose(t, None, lambda *_: None),
                 "verify": lambda f=frame, r=release: r.verify(f, promises_only=True),
                 "all": lambda f=frame: method.publish(f, schema),
             }

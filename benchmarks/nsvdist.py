@@ -40,7 +40,7 @@ def quiet(*_):
 
 def searched(method, table):
     start = time.perf_counter()
-    choice = method._choose(table, np.random.default_rng(0), quiet)
+    choice = method.choose(table, np.random.default_rng(0), quiet)
     return time.perf_counter() - start, choice
 
 
@@ -87,7 +87,7 @@ def eight():
     for size in (2000, 5000, 10000):
         seconds, choice = searched(ic.NSVDist(k=50, presplit=size, mode="paper"), table)
         print(f", presplit {size}: {lm(choice, table):.4f} in {seconds:.2f} s", end="")
-    mondrian = ic.Mondrian(k=50)._choose(table, None, quiet)
+    mondrian = ic.Mondrian(k=50).choose(table, None, quiet)
     print(f", Mondrian: {lm(mondrian, table):.4f}")
 
 
@@ -144,7 +144,7 @@ def against_others():
     for name, (hierarchies, limit) in schemas.items():
         table = Table.encode(frame, ic.Schema(quasi=hierarchies, sensitive="income", rest="drop"))
         ours = lm(searched(ic.NSVDist(k=50, mode="paper"), table)[1], table)
-        mondrian = lm(ic.Mondrian(k=50)._choose(table, None, quiet), table)
+        mondrian = lm(ic.Mondrian(k=50).choose(table, None, quiet), table)
         print(f"LM at k = 50, {name}: NSVDist {ours:.4f} (limit {limit}), Mondrian {mondrian:.4f}")
 
 

@@ -146,7 +146,7 @@ def claim(options):
     methods = {name: PUBLISHERS[name](k=50) for name in ("iack", "infogain_mondrian")}
 
     def run(method):
-        return lambda: method._choose(table, np.random.default_rng(0), lambda *_: None)
+        return lambda: method.choose(table, np.random.default_rng(0), lambda *_: None)
 
     seconds = side_by_side({name: run(method) for name, method in methods.items()}, repeats=15)
     ratio = seconds["infogain_mondrian"] / seconds["iack"]

@@ -79,7 +79,7 @@ CHOICE = ("lo", "hi", "cell_of", "counts")
 def chosen(frame, seed, **parameters):
     """What NSVDist chooses with the same random numbers, whatever the values are."""
     table = Table.encode(frame, SCHEMA)
-    return ic.NSVDist(**parameters)._choose(table, np.random.default_rng(seed), lambda *_: None)
+    return ic.NSVDist(**parameters).choose(table, np.random.default_rng(seed), lambda *_: None)
 
 
 def test_people_of_a_block_can_exchange_their_values_without_a_trace(monkeypatch):

@@ -233,7 +233,7 @@ def test_which_rows_are_lent_depends_on_the_seed_and_not_on_sensitive_values():
 
     def lent(frame, seed):
         table = Table.encode(frame, schema)
-        choice = KACTUS(k=5, min_rows=1)._choose(table, np.random.default_rng(seed), lambda *_: None)
+        choice = KACTUS(k=5, min_rows=1).choose(table, np.random.default_rng(seed), lambda *_: None)
         return set(np.flatnonzero((choice.lo < choice.hi)[choice.cell_of, 0]).tolist())
 
     other = frame.with_columns(s=pl.col("s").reverse() + "!")

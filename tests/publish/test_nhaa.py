@@ -384,6 +384,5 @@ def test_rings_stay_with_the_owner(tmp_path):
         assert {c.name: c.ok for c in verdict.checks}["rings"]
     (tmp_path / "out.private").rename(tmp_path / "away")
     stranger = ic.verify(tmp_path / "out", frame, rows=release.private.rows)
-    print(stranger)
     assert stranger.ok
     assert {c.name: c.ok for c in stranger.checks}["rings"] is None

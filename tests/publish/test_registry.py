@@ -22,7 +22,7 @@ class OneGroup(GroupPublisher):
     kind: ClassVar[str] = "homogeneous"
     cost: ClassVar[str] = "n"
 
-    def _choose(self, table, rng, progress):
+    def choose(self, table, rng, progress):
         last = np.array([[h.n_leaves - 1 for h in table.hierarchies]], np.int32)
         return Choice(np.zeros_like(last), last, np.zeros(table.n_rows, np.int64))
 

@@ -61,7 +61,7 @@ def plain(table, k, constraints, loss, start, omega, passes, seed):
 
 def feasible(method, table):
     try:
-        method._require_feasible(table)
+        method.require_feasible(table)
     except ic.InfeasibleError:
         return False
     return True
@@ -76,7 +76,7 @@ def test_equals_the_plain_algorithm(drawn, k, constraints, loss, start, omega, p
     method = SeqA(k=k, **constraints, loss=loss, start=start, omega=omega, passes=passes)
     assume(feasible(method, table))
     wanted, totals = plain(table, k, constraints, loss, start, omega, passes, seed)
-    choice = method._choose(table, np.random.default_rng(seed), quiet)
+    choice = method.choose(table, np.random.default_rng(seed), quiet)
     assert groups(choice.cell_of) == wanted
     assert totals[1] <= totals[0]
     for m, hierarchy in enumerate(table.hierarchies):
@@ -97,8 +97,8 @@ def test_never_ends_above_mondrian(drawn, k, loss, constraints, seed):
     table = Table.encode((drawn := drawn.fit_for(constraints)).frame, drawn.schema)
     method, rng = SeqA(k=k, loss=loss, **constraints), np.random.default_rng(seed)
     assume(feasible(method, table))
-    start = ic.Mondrian(k=k, **constraints)._choose(table, rng, quiet)
-    assert lost(method._choose(table, rng, quiet), table, loss) <= lost(start, table, loss) + 1e-5
+    start = ic.Mondrian(k=k, **constraints).choose(table, rng, quiet)
+    assert lost(method.choose(table, rng, quiet), table, loss) <= lost(start, table, loss) + 1e-5
 
 
 @given(tables(min_rows=2, max_rows=40), st.integers(1, 8), LOSSES, st.integers(0, 9))
@@ -187,7 +187,7 @@ def made(n):
 def test_looking_only_at_clusters_that_changed_misses_nothing(monkeypatch):
     table = Table.encode(*made(300))
     methods = [SeqA(k=k, start=start) for k in (4, 10) for start in ("mondrian", "random")]
-    found = [method._choose(table, np.random.default_rng(1), quiet).cell_of for method in methods]
+    found = [method.choose(table, np.random.default_rng(1), quiet).cell_of for method in methods]
 
     def look_at_all(clusters, prices, codes, cluster_of, stays, *slice_of_rows):
         stays.fill(-1)
@@ -195,7 +195,7 @@ def test_looking_only_at_clusters_that_changed_misses_nothing(monkeypatch):
 
     monkeypatch.setattr(seqa, "move_rows", look_at_all)
     for method, cell_of in zip(methods, found, strict=True):
-        assert np.array_equal(method._choose(table, np.random.default_rng(1), quiet).cell_of, cell_of)
+        assert np.array_equal(method.choose(table, np.random.default_rng(1), quiet).cell_of, cell_of)
 
 
 def test_slices_do_not_matter_and_progress_is_told(monkeypatch):

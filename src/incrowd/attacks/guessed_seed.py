@@ -14,7 +14,7 @@ Cost: the method runs twice.
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
@@ -105,7 +105,7 @@ def _guessed(scene: Scene, rng: np.random.Generator) -> tuple[pl.DataFrame, Sche
 
 
 def _claim(
-    scene: Scene, method: Publisher, frame: pl.DataFrame, schema: Schema, seed: int
+    scene: Scene, method: Publisher[Any], frame: pl.DataFrame, schema: Schema, seed: int
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """Return about whom a repetition makes a certain claim, and who of them it is right about."""
     release = scene.release

@@ -136,7 +136,7 @@ class Evaluation:
 
 
 def evaluate(
-    what: Release | Publisher | str | Path,
+    what: Release | Publisher[Any] | str | Path,
     frame: Any = None,  # noqa: ANN401
     schema: Schema | None = None,
     *,
@@ -305,7 +305,7 @@ def _mean(records: Sequence[Record], data: str, name: str | None, score: str) ->
 
 
 def _as_release(
-    what: Release | Publisher | str | Path,
+    what: Release | Publisher[Any] | str | Path,
 ) -> Release | None:
     """Return a release, or ``None`` for a method."""
     if isinstance(what, Publisher):
@@ -317,7 +317,7 @@ def _as_release(
     return None if isinstance(what, str) else what
 
 
-def _method(what: Release | Publisher | str | Path, parameters: Mapping[str, Any]) -> Publisher:
+def _method(what: Release | Publisher[Any] | str | Path, parameters: Mapping[str, Any]) -> Publisher[Any]:
     if isinstance(what, Publisher):
         if parameters:
             fact = f"{what.name} has its parameters, and {', '.join(parameters)} was given too"

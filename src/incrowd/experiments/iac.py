@@ -38,7 +38,7 @@ from incrowd.release import RowRelease
 from incrowd.schema import Schema
 
 PAPER = "Li, Liu, Baig, Wong: Information based data anonymization for classification utility, 2011"
-METHODS: dict[str, Callable[[int], Publisher]] = {
+METHODS: dict[str, Callable[[int], Publisher[Any]]] = {
     "iack": lambda k: IACk(k=k),
     "infogain_mondrian": lambda k: InfoGainMondrian(k=k),
 }

@@ -38,7 +38,7 @@ PAPER = (
 )
 TABLES = tuple(NSVDIST)
 
-METHODS: dict[str, Callable[[int, float], Publisher]] = {
+METHODS: dict[str, Callable[[int, float], Publisher[Any]]] = {
     "nsvdist": lambda k, l: NSVDist(k=k, l=l, mode="paper"),
     "nsvdist_hardened": lambda k, l: NSVDist(k=k, l=l),
     "pais": lambda k, l: PAIS(k=k, l=l),

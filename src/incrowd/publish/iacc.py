@@ -85,18 +85,19 @@ class IACc(IACk):
             fact = f"keep_values is {self.keep_values!r}"
             raise ParameterError(fact, "use true or false")
 
-    def _require_feasible(self, table: Table) -> None:
+    def require_feasible(self, table: Table) -> None:
         """Refuse what no k makes possible; how large k can be is for the search to say."""
         try:
-            super(IACc, replace(self, k=1))._require_feasible(table)
+            super(IACc, replace(self, k=1)).require_feasible(table)
         except InfeasibleError:
             try:
-                super()._require_feasible(table)
+                super().require_feasible(table)
             except InfeasibleError as error:
                 hint = f"{error.hint}, before delta_c and delta_d"
                 raise InfeasibleError(error.fact, hint, best=error.best) from None
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         generalized = generalize(table, progress)
         suppression = Suppression.of(generalized, self.privacy())

@@ -65,7 +65,8 @@ class IACk(GroupPublisher):
     cost: ClassVar[str] = "n M + n log n"
     needs_hierarchies: ClassVar[bool] = True
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         generalized = generalize(table, progress)
         suppression = Suppression.of(generalized, self.privacy())

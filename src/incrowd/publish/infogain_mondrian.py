@@ -62,10 +62,12 @@ class InfoGainMondrian(GroupPublisher):
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth of the cuts"
 
-    def _steps(self, table: Table) -> float:
-        return 4 * super()._steps(table)  # thresholds by the dozen where Mondrian tries two
+    def n_steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run."""
+        return 4 * super().n_steps(table)  # thresholds by the dozen where Mondrian tries two
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         domains, bounds = flatten(table.hierarchies), limits(self.privacy(), table)
         n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0

@@ -117,7 +117,8 @@ class KACTUS(GroupPublisher):
             fact = f"confidence is {self.confidence!r}"
             raise ParameterError(fact, "use a number above 0 and up to 0.5, or None not to prune")
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         lends = rng.permutation(table.n_rows)  # a row with a low number lends itself before others
         domains = flatten(table.hierarchies)
         nodes, leaves = self._grow(table, domains, progress)

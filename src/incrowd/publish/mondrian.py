@@ -82,7 +82,8 @@ class Mondrian(GroupPublisher):
             raise ParameterError(fact, "a global recoding cannot share equal rows out: leave strict=True")
         super().__post_init__()
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         domains, bounds = flatten(table.hierarchies), limits(self.privacy(), table)
         n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0

@@ -133,10 +133,11 @@ class NHAA(CellPublisher):
         l = int(self.l)
         return -(-int(self.k) // l) * l
 
-    def _require_feasible(self, table: Table) -> None:
+    def require_feasible(self, table: Table) -> None:
+        """Refuse what no release of this table can keep."""
         n, counts = table.n_rows, table.sensitive_counts
         if self.l == 1 or counts.size == 0:
-            super()._require_feasible(table)
+            super().require_feasible(table)
             return
         top = int(counts.max())
         best = {"k": min(self.k, n), "l": min(int(self.l), n // top)}
@@ -149,10 +150,12 @@ class NHAA(CellPublisher):
         hint += " (no diversity)" if best["l"] == 1 else ""
         raise InfeasibleError(fact, hint, best=best)
 
-    def _steps(self, table: Table) -> float:
-        return super()._steps(table) + table.n_rows * min(self.width, _MOST_EDGES) * float(np.log2(table.n_rows + 1))
+    def n_steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run."""
+        return super().n_steps(table) + table.n_rows * min(self.width, _MOST_EDGES) * float(np.log2(table.n_rows + 1))
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         cluster, order = self._clusters(table, rng, progress)
         start = np.concatenate([[0], np.cumsum(np.bincount(cluster))])
         ring = order
@@ -180,8 +183,8 @@ class NHAA(CellPublisher):
     def _clusters(self, table: Table, rng: np.random.Generator, progress: Progress) -> tuple[Int64, Int64]:
         """Return each row's cluster, and the rows cluster by cluster, near ones together."""
         size = min(self.cluster or self.k, table.n_rows)
-        cluster = Mondrian(k=size, l=self.l)._choose(table, rng, progress).cell_of
-        near = Mondrian(k=1)._choose(table, rng, lambda _, done, total: progress("ordering", done, total)).cell_of
+        cluster = Mondrian(k=size, l=self.l).choose(table, rng, progress).cell_of
+        near = Mondrian(k=1).choose(table, rng, lambda _, done, total: progress("ordering", done, total)).cell_of
         return cluster, np.lexsort((rng.permutation(table.n_rows), near, cluster))
 
     def _arrange(self, table: Table, order: Int64, start: Int64, progress: Progress) -> Int64:

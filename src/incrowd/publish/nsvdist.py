@@ -146,7 +146,8 @@ class NSVDist(CellPublisher):
         """Largest number of members with the same sensitive value: floor(k / l), in exact arithmetic."""
         return int(self.k / exact(self.l))
 
-    def _require_feasible(self, table: Table) -> None:
+    def require_feasible(self, table: Table) -> None:
+        """Refuse what no release of this table can keep."""
         n_values = len(table.sensitive_values)
         if n_values == 0:
             fact = "NSVDist publishes distributions of sensitive values, and the schema has no sensitive column"
@@ -162,25 +163,27 @@ class NSVDist(CellPublisher):
             hint = "use mode='hardened', which shares such columns out among k people, or a method that forms groups"
             raise IncompatibleError(fact, hint)
         if self.mode == "hardened":
-            super()._require_feasible(table)
+            super().require_feasible(table)
         else:
             require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
 
-    def _steps(self, table: Table) -> float:
+    def n_steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run."""
         return float(table.codes.size) * table.n_rows
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         if self.mode == "paper":
             warnings.warn(RISK, PrivacyWarning, stacklevel=3)
             rank = rng.permutation(table.n_rows)
-            return choose(table, rank, self.k, self.cap, self.loss, self._parts(table, rng, self.cap), progress)
+            return choose_members(table, rank, self.k, self.cap, self.loss, self._parts(table, rng, self.cap), progress)
         l = exact(self.l)
         block_of = blocks_of(table, self.k, l, rng.spawn(1)[0])  # how often it draws depends on values: not from rng
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
         rank = rng.permutation(table.n_rows)
         parts = self._parts(blank, rng, self.k)
         told = Told.of(table, block_of, l)
-        return choose(blank, rank, self.k, self.k, self.loss, parts, progress, told)
+        return choose_members(blank, rank, self.k, self.k, self.loss, parts, progress, told)
 
     def part_rows(self, n_rows: int) -> int | None:
         """Return about how many rows a part of a table of this size has; ``None`` if it is searched as a whole."""
@@ -194,7 +197,7 @@ class NSVDist(CellPublisher):
         if part is None:
             return [np.arange(table.n_rows)]
         size = max(self.k, part // 2)
-        choice = Mondrian(k=min(size, table.n_rows))._choose(table, rng, lambda *_: None)
+        choice = Mondrian(k=min(size, table.n_rows)).choose(table, rng, lambda *_: None)
         order = np.argsort(choice.cell_of, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(choice.cell_of[order])) + 1)
         assert table.sensitive is not None
@@ -224,7 +227,7 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
     raise InfeasibleError(fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']}", best=best)
 
 
-def choose(
+def choose_members(
     table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress,
     told: Told | None = None,
 ) -> Choice:  # fmt: skip

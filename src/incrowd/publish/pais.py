@@ -113,7 +113,8 @@ class PAIS(CellPublisher):
     def _n_known(self, table: Table) -> int:
         return table.n_quasi if self.L is None else min(self.L, table.n_quasi)
 
-    def _require_feasible(self, table: Table) -> None:
+    def require_feasible(self, table: Table) -> None:
+        """Refuse what no release of this table can keep."""
         L = self._n_known(table)
         if comb(table.n_quasi, L) > COMBINATION_BUDGET:
             fact = f"L = {L} of {table.n_quasi} quasi-identifiers are {comb(table.n_quasi, L)} combinations"
@@ -126,11 +127,13 @@ class PAIS(CellPublisher):
         feasible = Privacy((self._lkc(L),)) if asks_about_sensitive else self.privacy()
         feasible.require_feasible(table.n_rows, table.sensitive_counts)
 
-    def _steps(self, table: Table) -> float:
+    def n_steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run."""
         n_combinations = comb(table.n_quasi - 1, self._n_known(table) - 1)
         return float(table.codes.size) * (_STEPS + n_combinations / _STEPS)
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         lkc = self._lkc(self._n_known(table))
         n_values = len(table.sensitive_values) if lkc.confidence < 1 else 0

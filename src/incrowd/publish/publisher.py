@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+import polars as pl
 
 from incrowd import io
 from incrowd.coding import Table
@@ -16,10 +17,11 @@ from incrowd.kernels.jit import interpreted
 from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
-from incrowd.release import RowRelease
+from incrowd.release import Release, RowRelease
 from incrowd.release.seal import Cells, seal_rows, secret_rng
 from incrowd.schema import Schema
 
+AnyRelease = TypeVar("AnyRelease", bound=Release)
 Progress = Callable[[str, int, int], None]
 """Called with a stage, the work done and the work to do; what it raises ends the run."""
 
@@ -33,8 +35,20 @@ class Choice(Cells):
     privacy: Privacy | None = None
 
 
+@dataclass(frozen=True)
+class Run:
+    """What one call of `Publisher.publish` was given."""
+
+    original: pl.DataFrame
+    schema: Schema
+    seed: int | None
+    progress: Progress
+    domains: str
+    kind: str
+
+
 @dataclass(frozen=True, kw_only=True)
-class Publisher(ABC):
+class Publisher(ABC, Generic[AnyRelease]):
     """A method with its parameters: `publish` turns a frame into a verified release."""
 
     name: ClassVar[str]
@@ -48,7 +62,11 @@ class Publisher(ABC):
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""
 
-    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters as plain data, as a manifest lists them."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+
     def publish(
         self,
         frame: Any,  # noqa: ANN401
@@ -57,7 +75,7 @@ class Publisher(ABC):
         seed: int | None = None,
         progress: Progress | None = None,
         domains: str = "joined",
-    ) -> Any:  # noqa: ANN401
+    ) -> AnyRelease:
         """Publish a frame.
 
         Parameters
@@ -70,7 +88,7 @@ class Publisher(ABC):
             Makes the run repeatable for somebody who has the whole original, whose hash is mixed in. Without it,
             randomness is seeded by the operating system. Keep a seed private, as you would the original.
         progress
-            Called with (stage, done, total).
+            Called with (stage, done, total); what it raises ends the run.
         domains
             ``"joined"``: the manifest tells no value and no count that fewer than k rows share. ``"exact"``: it lists
             every value of the quasi-identifiers and how often it occurs, rare ones too, as the literature does.
@@ -78,60 +96,56 @@ class Publisher(ABC):
         Returns
         -------
         Release
-            Verified against the original by code that this method does not share.
+            Verified against the original by code that this method does not share: a `RowRelease`, or a
+            `ProjectionRelease` if the method publishes projections.
         """
+        report = progress or (lambda _stage, _done, _total: None)
+        return self._release(Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame)))
+
+    @abstractmethod
+    def _release(self, run: Run) -> AnyRelease:
+        """Choose what to publish, and seal it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellPublisher(Publisher):
+class CellPublisher(Publisher[RowRelease]):
     """A method that generalizes: it chooses a cell for each row."""
 
     homogeneous: ClassVar[bool] = True
 
-    def _require_feasible(self, table: Table) -> None:
+    @abstractmethod
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells; the only thing that a method has to write."""
+
+    def require_feasible(self, table: Table) -> None:
         """Refuse what no release of this table can keep: what one group of all rows would not."""
         ordered = type_of(table.sensitive_values) in ("int", "float", "date")
         self.privacy().require_feasible(table.n_rows, table.sensitive_counts, values_are_ordered=ordered)
 
-    def _steps(self, table: Table) -> float:
+    def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run; when that is not often, they are not compiled."""
         return table.codes.size * float(np.log2(table.n_rows + 1))
 
-    @abstractmethod
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
-        """Choose the cells; the only thing that a method writes."""
-
-    def publish(
-        self,
-        frame: Any,  # noqa: ANN401
-        schema: Schema,
-        *,
-        seed: int | None = None,
-        progress: Progress | None = None,
-        domains: str = "joined",
-    ) -> RowRelease:
-        """Publish a frame as generalized rows; see `Publisher.publish`."""
-        report = progress or (lambda _stage, _done, _total: None)
-        original = io.to_polars(frame)
-        report("coding", 0, 1)
-        table = Table.encode(original, schema)
-        report("coding", 1, 1)
-        self._require_feasible(table)
-        rng = secret_rng(seed, original)
-        with interpreted(self._steps(table) < _FEW_STEPS):
-            choice = self._choose(table, rng, report)
+    def _release(self, run: Run) -> RowRelease:
+        run.progress("coding", 0, 1)
+        table = Table.encode(run.original, run.schema)
+        run.progress("coding", 1, 1)
+        self.require_feasible(table)
+        rng = secret_rng(run.seed, run.original)
+        with interpreted(self.n_steps(table) < _FEW_STEPS):
+            choice = self.choose(table, rng, run.progress)
         return seal_rows(
-            original,
+            run.original,
             table,
             choice,
-            method=Method(self.name, asdict(self)),
+            method=Method(self.name, self.parameters()),
             guarantees=(choice.privacy or self.privacy()).guarantees(),
             homogeneous=self.homogeneous,
             rng=rng,
-            seed=seed,
-            kind=io.kind_of(frame),
-            domains=domains,
-            progress=report,
+            seed=run.seed,
+            kind=run.kind,
+            domains=run.domains,
+            progress=run.progress,
         )
 
 

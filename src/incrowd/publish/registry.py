@@ -39,7 +39,7 @@ from incrowd.schema import Schema
 
 GROUP = "incrowd.publishers"
 
-PUBLISHERS: dict[str, type[Publisher]] = {
+PUBLISHERS: dict[str, type[Publisher[Any]]] = {
     publisher.name: publisher
     for publisher in (
         Mondrian,
@@ -68,7 +68,7 @@ def publisher_names() -> list[str]:
     return [*PUBLISHERS, *sorted(_others())]
 
 
-def find_publisher(method: str) -> type[Publisher]:
+def find_publisher(method: str) -> type[Publisher[Any]]:
     """Return a publisher by its name or, for ours, its class's name, in any case."""
     ours = {publisher.__name__.lower(): publisher for publisher in PUBLISHERS.values()} | PUBLISHERS
     asked = str(method).lower()
@@ -93,7 +93,7 @@ def _others() -> dict[str, list[EntryPoint]]:
     return found
 
 
-def _loaded(entries: list[EntryPoint]) -> type[Publisher]:
+def _loaded(entries: list[EntryPoint]) -> type[Publisher[Any]]:
     """Return the class behind an entry point, or say why it cannot be used."""
     entry = entries[0]
     if len({each.value for each in entries}) > 1:
@@ -126,7 +126,7 @@ def _origin(entry: EntryPoint) -> str:
     return f"package {entry.dist.name!r}" if entry.dist else "an unknown package"
 
 
-def make(method: str, **parameters: Any) -> Publisher:  # noqa: ANN401
+def make(method: str, **parameters: Any) -> Publisher[Any]:  # noqa: ANN401
     """Return a publisher by its name or its class's, in any case, with a clear complaint about unknown parameters."""
     publisher = find_publisher(method)
     known = [field.name for field in fields(publisher)]

@@ -122,10 +122,12 @@ class SeqA(GroupPublisher):
             fact = f"passes is {self.passes!r}"
             raise ParameterError(fact, "use a whole number, at least 1")
 
-    def _steps(self, table: Table) -> float:
+    def n_steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run."""
         return 5 * float(table.codes.size) * (1 + 2 * table.n_rows / self.k)
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         rows = rng.permutation(table.n_rows)
         space = Space.of(table, rows, self.loss, self.privacy())
         start = self._start(table, rows, rng, progress)
@@ -147,7 +149,7 @@ class SeqA(GroupPublisher):
             k=self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, ordered=self.ordered, alpha=self.alpha,
             recoding="single" if self.start == "single_mondrian" else "multi",
         )  # fmt: skip
-        return number(cuts._choose(table, rng, progress).cell_of[rows])
+        return number(cuts.choose(table, rng, progress).cell_of[rows])
 
     def _improve(self, space: Space, start: Int64, rng: np.random.Generator, progress: Progress) -> Int64:
         """Pass over the rows while that lowers the total loss, and split large clusters in between (steps 2 to 4)."""

@@ -64,10 +64,12 @@ class TDS(GroupPublisher):
     needs_hierarchies: ClassVar[bool] = True
     discloses: ClassVar[bool] = False
 
-    def _steps(self, table: Table) -> float:
+    def n_steps(self, table: Table) -> float:
+        """Return about how often the innermost loops run."""
         return float(table.codes.size) * _STEPS
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
         rule = Rule(limits(self.privacy(), table), n_values, table.n_quasi)

@@ -75,7 +75,8 @@ class TreeAnonymizer(GroupPublisher):
             raise ParameterError(fact, "use true or false")
         super().__post_init__()
 
-    def _choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+    def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
+        """Choose the cells."""
         del rng
         classes, n_classes = table.classes
         n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0

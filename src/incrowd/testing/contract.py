@@ -70,7 +70,7 @@ _SEED = 11
 class _Subject:
     """A publisher, and what it is given in every check."""
 
-    publisher: type[Publisher]
+    publisher: type[Publisher[Any]]
     parameters: Settings
     k: int
 
@@ -78,11 +78,11 @@ class _Subject:
     def fields(self) -> list[str]:
         return [field.name for field in fields(self.publisher)]
 
-    def make(self, **settings: Any) -> Publisher:  # noqa: ANN401
+    def make(self, **settings: Any) -> Publisher[Any]:  # noqa: ANN401
         return self.publisher(**{"k": self.k, **self.parameters, **settings})
 
 
-def constraints_of(publisher: type[Publisher] | str) -> list[Settings]:
+def constraints_of(publisher: type[Publisher[Any]] | str) -> list[Settings]:
     """Return a setting for every kind of constraint that a publisher has parameters for, and one without any."""
     found = find_publisher(publisher) if isinstance(publisher, str) else publisher
     names = {field.name for field in fields(found)}
@@ -90,7 +90,7 @@ def constraints_of(publisher: type[Publisher] | str) -> list[Settings]:
 
 
 def check_publisher(
-    publisher: type[Publisher] | str,
+    publisher: type[Publisher[Any]] | str,
     *,
     parameters: Settings | None = None,
     settings: Sequence[Settings] = (),
@@ -121,7 +121,7 @@ def check_publisher(
 
 
 def publisher_checks(
-    publisher: type[Publisher] | str,
+    publisher: type[Publisher[Any]] | str,
     *,
     parameters: Settings | None = None,
     settings: Sequence[Settings] = (),
@@ -140,7 +140,7 @@ def publisher_checks(
     return {name: partial(_named, found, name, check) for name, check in checks.items()}
 
 
-def _named(publisher: type[Publisher], name: str, check: Check) -> None:
+def _named(publisher: type[Publisher[Any]], name: str, check: Check) -> None:
     """Make a check; say which one it was if it fails."""
     try:
         check()
@@ -280,7 +280,9 @@ _CHECKS: dict[str, Callable[[_Subject], None]] = {
 }
 
 
-def _publish(method: Publisher, sample: Sample, seed: int | None = _SEED, progress: Progress | None = None) -> Release:
+def _publish(
+    method: Publisher[Any], sample: Sample, seed: int | None = _SEED, progress: Progress | None = None
+) -> Release:
     """Publish a table; it must stay as it was."""
     before = sample.frame.clone()
     release: Release = method.publish(sample.frame, sample.schema, seed=seed, progress=progress)

@@ -43,17 +43,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from incrowd import io
 from incrowd.errors import ParameterError
 from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.publish.decomposition.feature_search import EMPTY, FeatureSearch, Partition, require_share, require_whole
-from incrowd.publish.publisher import Progress, Publisher
+from incrowd.publish.publisher import Progress, Publisher, Run
 from incrowd.release import ProjectionRelease
 from incrowd.release.seal import secret_rng
 from incrowd.schema import Schema
@@ -70,7 +69,7 @@ _MOST_SEED = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
-class DMPD(Publisher):
+class DMPD(Publisher[ProjectionRelease]):
     """Data mining privacy by decomposition.
 
     Parameters
@@ -125,10 +124,7 @@ class DMPD(Publisher):
             names = ", ".join(map(repr, INDUCERS))
             raise ParameterError(fact, f"use one of {names}, or in Python a scikit-learn classifier")
         require_whole("folds", self.folds, 2)
-        FeatureSearch(
-            1, lambda _: 1.0, generations=self.generations, population=self.population,
-            crossover=self.crossover, mutation=self.mutation,
-        )  # fmt: skip
+        FeatureSearch(1, lambda _: 1.0, **self._breeding)
         require_share("suppress", self.suppress)
         if self.patience is not None:
             require_whole("patience", self.patience, 1)
@@ -143,47 +139,39 @@ class DMPD(Publisher):
         """Return the constraints that every projection keeps; k also every join of two."""
         return Privacy.of(self.k, l=self.l)
 
-    def publish(
-        self,
-        frame: Any,  # noqa: ANN401
-        schema: Schema,
-        *,
-        seed: int | None = None,
-        progress: Progress | None = None,
-        domains: str = "joined",
-    ) -> ProjectionRelease:
-        """Publish a frame as projections; see `Publisher.publish`. The manifest lists no domains in any case.
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters as plain data, as a manifest lists them."""
+        sets = None if self.quasi_sets is None else [list(known) for known in self.quasi_sets]
+        inducer = self.inducer if isinstance(self.inducer, str) else "custom"
+        return super().parameters() | {"quasi_sets": sets, "inducer": inducer}
+
+    def _release(self, run: Run) -> ProjectionRelease:
+        """Publish projections; the manifest lists no domains in any case.
 
         Ctrl-C while it searches ends the search, and the best partition found until then is released; a second one
         ends the run. `ProjectionRelease.levels` says how many generations were done.
-
         """
-        del domains
-        report = progress or (lambda _stage, _done, _total: None)
-        original = io.to_polars(frame)
-        report("coding", 0, 1)
-        ways = self._ways(original, schema)
-        report("coding", 1, 1)
-        rng = secret_rng(seed, original)
-        features, parts, numbers = self._fittest(ways, rng, report)
+        run.progress("coding", 0, 1)
+        ways = self._ways(run.original, run.schema)
+        run.progress("coding", 1, 1)
+        rng = secret_rng(run.seed, run.original)
+        features, parts, numbers = self._fittest(ways, rng, run.progress)
         return features.release(
-            original,
+            run.original,
             parts,
             method=Method(self.name, self.parameters()),
             privacy=self.privacy(),
             rng=rng,
-            seed=seed,
-            kind=io.kind_of(frame),
+            seed=run.seed,
+            kind=run.kind,
             numbers=numbers,
-            progress=report,
+            progress=run.progress,
         )
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters as a manifest tells them."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        sets = None if self.quasi_sets is None else [list(known) for known in self.quasi_sets]
-        inducer = self.inducer if isinstance(self.inducer, str) else "custom"
-        return given | {"quasi_sets": sets, "inducer": inducer}
+    @property
+    def _breeding(self) -> dict[str, Any]:
+        """The parameters of the genetic search."""
+        return {name: getattr(self, name) for name in ("generations", "population", "crossover", "mutation")}
 
     def _ways(self, original: pl.DataFrame, schema: Schema) -> list[Features]:
         """Return the table with its numbers cut by MDL, and if that differs on two levels in any case."""
@@ -225,10 +213,7 @@ class DMPD(Publisher):
         def fitness(parts: Partition) -> float:  # EvaluatePartitioning, lines 12-14
             return wrapper(parts) if limits.keep_apart(parts, self.k, self.l) else 0.0
 
-        search = FeatureSearch(
-            features.n_features, fitness, generations=self.generations, population=self.population,
-            crossover=self.crossover, mutation=self.mutation, seed=search_seed,
-        )  # fmt: skip
+        search = FeatureSearch(features.n_features, fitness, seed=search_seed, **self._breeding)
 
         def allowed(parts: Partition) -> bool:  # line 17
             return limits.joined(parts) >= self.k

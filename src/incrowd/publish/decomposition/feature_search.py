@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Generic, TypeVar
 
@@ -45,12 +46,10 @@ from incrowd.errors import ParameterError
 
 Partition = tuple[tuple[int, ...], ...]
 """Disjoint parts, each sorted, in order of their first features."""
-Fitness = Callable[[Partition], float]
 Progress = Callable[[str, int, int], None]
 Score = TypeVar("Score")
 
 EMPTY: Partition = ()
-_CROSSOVER, _MUTATION = 0.6, 0.3
 
 
 def partition_of(parts: Iterable[Iterable[int]]) -> Partition:
@@ -100,6 +99,7 @@ def mutate(parts: Partition, feature: int, n_features: int, rng: np.random.Gener
     return passed(parts, feature, targets[rng.integers(len(targets))])
 
 
+@dataclass(eq=False)
 class PartitionSearch(ABC, Generic[Score]):
     """What genetic searches for partitions share: how they begin, breed, stop and go on.
 
@@ -107,6 +107,8 @@ class PartitionSearch(ABC, Generic[Score]):
     ----------
     n_features
         Features are numbered from 0.
+    judge
+        Says what a partition is worth.
     generations, population
         How long to search, and how many partitions a generation has.
     crossover, mutation
@@ -122,27 +124,23 @@ class PartitionSearch(ABC, Generic[Score]):
         Generations so far.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        generations: int = 100,
-        population: int = 50,
-        crossover: float = _CROSSOVER,
-        mutation: float = _MUTATION,
-        seed: int = 0,
-    ) -> None:
-        least = {"n_features": 0, "generations": 0, "population": 2, "seed": 0}
-        for name, value in zip(least, (n_features, generations, population, seed), strict=True):
-            require_whole(name, value, least[name])
-        require_share("crossover", crossover)
-        require_share("mutation", mutation)
-        self.n_features = n_features
-        self.generations, self.population = generations, population
-        self.crossover, self.mutation, self.seed = crossover, mutation, seed
-        self.scores: dict[Partition, Score] = {}
-        self.n_done = 0
-        self._began = False
+    n_features: int
+    judge: Callable[[Partition], Score]
+    _: KW_ONLY
+    generations: int = 100
+    population: int = 50
+    crossover: float = 0.6
+    mutation: float = 0.3
+    seed: int = 0
+    scores: dict[Partition, Score] = field(init=False, default_factory=dict)
+    n_done: int = field(init=False, default=0)
+    _began: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        for name, least in {"n_features": 0, "generations": 0, "population": 2, "seed": 0}.items():
+            require_whole(name, getattr(self, name), least)
+        require_share("crossover", self.crossover)
+        require_share("mutation", self.mutation)
 
     @abstractmethod
     def _score(self, parts: Partition) -> Score:
@@ -221,49 +219,24 @@ class PartitionSearch(ABC, Generic[Score]):
         return True
 
 
+@dataclass(eq=False)
 class FeatureSearch(PartitionSearch[float]):
     """A search that can be stopped, asked for the best so far, and continued.
 
     Parameters
     ----------
-    n_features
-        Features are numbered from 0.
-    fitness
-        What is to be large; 0 or less bars a partition from having children.
-    generations, population, crossover, mutation, seed
+    n_features, generations, population, crossover, mutation, seed
         See `PartitionSearch`; as many partitions are kept as a generation has.
+    judge
+        Returns the fitness, which is to be large; 0 or less bars a partition from having children.
 
     Attributes
     ----------
-    scores
-        The fitness of every partition that was evaluated, in the order in which they were found.
     members
         The population, best first.
-    n_done
-        Generations so far.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        fitness: Fitness,
-        *,
-        generations: int = 100,
-        population: int = 50,
-        crossover: float = _CROSSOVER,
-        mutation: float = _MUTATION,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            n_features,
-            generations=generations,
-            population=population,
-            crossover=crossover,
-            mutation=mutation,
-            seed=seed,
-        )
-        self.fitness = fitness
-        self.members: list[Partition] = []
+    members: list[Partition] = field(init=False, default_factory=list)
 
     def run(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> Partition:
         """Search to the last generation, and return the fittest partition.
@@ -292,7 +265,7 @@ class FeatureSearch(PartitionSearch[float]):
         return sorted(some, key=lambda parts: -self.scores[parts])  # stable: `scores` is in order of finding
 
     def _score(self, parts: Partition) -> float:
-        score = float(self.fitness(parts))
+        score = float(self.judge(parts))
         if math.isnan(score):
             fact = "the fitness of a partition is not a number"
             raise ParameterError(fact, "return 0 for a partition that must not be used")

@@ -201,10 +201,12 @@ class ParetoDMPD(DMPD):
             return wrapper(parts), level
 
         search = ParetoSearch(
-            features.n_features, objectives, archive_size=self.archive, generations=self.generations,
-            population=self.population, crossover=self.crossover, mutation=self.mutation,
+            features.n_features,
+            objectives,
+            archive_size=self.archive,
             seed=int(rng.integers(_MOST_SEED)),
-        )  # fmt: skip
+            **self._breeding,
+        )
         try:
             search.run(progress, _stop(search, self.patience, self.seconds))
         except KeyboardInterrupt:

@@ -44,6 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -56,57 +57,35 @@ Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 Point = tuple[float, float]
 """Accuracy and level, both to be large."""
-Objectives = Callable[[Partition], Point]
 
 
+@dataclass(eq=False)
 class ParetoSearch(PartitionSearch[Point]):
     """A search for a frontier that can be stopped, asked for the frontier so far, and continued.
 
     Parameters
     ----------
-    n_features
-        Features are numbered from 0.
-    objectives
-        Accuracy and level of a partition: both finite and to be large, the level above 0.
+    n_features, generations, population, crossover, mutation, seed
+        See `PartitionSearch`.
+    judge
+        Returns accuracy and level of a partition: both finite and to be large, the level above 0.
     archive_size
         How many partitions are kept; as many as `population` if it is ``None``.
-    generations, population, crossover, mutation, seed
-        See `PartitionSearch`.
 
     Attributes
     ----------
-    scores
-        Accuracy and level of every partition that was evaluated, in the order in which they were found.
     archive
         SPEA2's archive, the fittest first.
-    n_done
-        Generations so far.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        objectives: Objectives,
-        *,
-        archive_size: int | None = None,
-        generations: int = 100,
-        population: int = 50,
-        crossover: float = 0.6,
-        mutation: float = 0.3,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            n_features,
-            generations=generations,
-            population=population,
-            crossover=crossover,
-            mutation=mutation,
-            seed=seed,
-        )
-        self.archive_size = population if archive_size is None else archive_size
-        require_whole("archive_size", self.archive_size, 2)
-        self.objectives = objectives
-        self.archive: list[Partition] = []
+    _: KW_ONLY
+    archive_size: int | None = None
+    archive: list[Partition] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.archive_size is not None:
+            require_whole("archive_size", self.archive_size, 2)
 
     def run(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> list[Partition]:
         """Search to the last generation, and return the frontier; `progress` and `stop` as in `FeatureSearch`."""
@@ -121,7 +100,7 @@ class ParetoSearch(PartitionSearch[Point]):
         return sorted(best, key=lambda parts: -self.scores[parts][0])
 
     def _score(self, parts: Partition) -> Point:
-        accuracy, level = map(float, self.objectives(parts))
+        accuracy, level = map(float, self.judge(parts))
         if not (math.isfinite(accuracy) and math.isfinite(level) and level > 0):
             fact = "the objectives of a partition are not an accuracy and a level above 0"
             raise ParameterError(fact, "return two numbers; where a level has no limit, the number of rows")
@@ -137,7 +116,7 @@ class ParetoSearch(PartitionSearch[Point]):
             if parts in both:
                 judged.setdefault(point, parts)
         points = _array(list(judged))
-        kept = select(points, self.archive_size)
+        kept = select(points, self.archive_size or self.population)
         members = list(judged.values())
         self.archive = [members[i] for i in kept]
 
