@@ -291,7 +291,7 @@ def test_the_original_of_projections_has_the_columns_that_were_left_out():
         other=["shift"], missing="drop",
     )  # fmt: skip
     release = ic.publish(train, schema, method="dmpd", k=60, seed=0, **SHORT)
-    assert {"noise", "job"} <= set(release.manifest["left_out"])
+    assert {"noise", "job"} <= set(release.manifest.left_out)
     of_release = ic.evaluate(release, holdout=test, original=train, classifiers="tree,naive_bayes")
     of_method = ic.evaluate("dmpd", train, schema, k=60, holdout=test, classifiers="tree,naive_bayes", **SHORT)
     assert of_release.about["rows"] == of_method.about["rows"] == {"train": 294, "test": 98}
