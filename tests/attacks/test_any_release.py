@@ -45,7 +45,7 @@ def test_nothing_sensitive_leaves_linking_and_matching():
     report = ic.attack(release, frame)
     assert report.ok
     verdicts = {f.attack: f.verdict for f in report.findings}
-    judged = ("linking", "matching", "guessed seed")
+    judged = ("linking", "matching", "guessed-seed")
     assert verdicts == dict.fromkeys(ATTACKS, "not applicable") | dict.fromkeys(judged, "withstood")
 
 

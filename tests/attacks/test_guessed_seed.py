@@ -9,7 +9,7 @@ import pytest
 import incrowd as ic
 from incrowd.release import seal
 
-NAME = "guessed seed"
+NAME = "guessed-seed"
 METHODS = [ic.NSVDist(k=5), ic.NHAA(k=5)]
 
 

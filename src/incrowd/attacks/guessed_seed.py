@@ -29,7 +29,7 @@ from incrowd.publish import Publisher, make
 from incrowd.release import RowRelease
 from incrowd.schema import Schema
 
-_NAME = "guessed seed"
+_NAME = "guessed-seed"
 _MOST_PEOPLE = 10_000  # beyond, a run takes longer than it is worth
 _MARK = "\0person"
 

@@ -32,7 +32,7 @@ ATTACKS = {
     "classifier": "incrowd.attacks.classifier:attack",
     "intersection": "incrowd.attacks.intersection:attack",
     "differencing": "incrowd.attacks.differencing:attack",
-    "guessed seed": "incrowd.attacks.guessed_seed:attack",
+    "guessed-seed": "incrowd.attacks.guessed_seed:attack",
 }
 """The attacks of this package, in the order in which they run."""
 
