@@ -27,8 +27,8 @@ def attack(
     attacks: Annotated[
         str | None,
         typer.Option(
-            help="Names with commas, all without: linking, matching, reconstruction, classifier, intersection, "
-            "differencing, 'guessed seed'."
+            help="Some of linking, matching, reconstruction, classifier, intersection, differencing, guessed-seed, "
+            "with commas; all without."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the adversary's own randomness.")] = 0,
