@@ -194,7 +194,7 @@ def recoding_flipped(f: Forger, rng: random.Random) -> bool:
     return True
 
 
-@plant(sure=True)
+@plant(sure=False)
 def domains_flipped(f: Forger, rng: random.Random) -> bool:
     """Exact domains are called joined, or the other way."""
     del rng

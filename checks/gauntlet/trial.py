@@ -77,11 +77,16 @@ def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:
     left = [path.name for path in folder.parent.iterdir() if folder.name in path.name]
     if left:
         return Outcome("escaped", f"{type(error).__name__} left {', '.join(left)} behind")
-    if isinstance(error, VerificationError) and not case.copied:
+    if isinstance(error, VerificationError) and not case.copied and not _by_chance(error):
         return Outcome("escaped", f"VerificationError: {' | '.join(error.violations)[:300]}")
     if told := _told_cells(case, str(error)):
         return Outcome("escaped", f"{type(error).__name__} tells {told} cells of the table")
     return Outcome("refused", type(error).__name__)
+
+
+def _by_chance(error: VerificationError) -> bool:
+    """Whether all that was found is an *other* column that happens to tell what it must not, as in small tables."""
+    return all(violation.startswith("other columns:") for violation in error.violations)
 
 
 def _told_cells(case: Case, message: str) -> int:

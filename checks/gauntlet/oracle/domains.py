@@ -127,6 +127,9 @@ def _judge_leaves(
             rare = form == "joined" and inside[place] < least
             if rare and members != [None]:
                 problems.append(f"{name!r} lists a value that fewer than k rows have")
+        elif not isinstance(told, str) or entry["type"] == "date":
+            if value_of(told, entry["type"]) in exact_leaves:
+                problems.append(f"a joined leaf of {name!r} is called like a value")
         elif entry["kind"] == "names" and form == "joined" and len(leaves) > 1 and inside[place] < least:
             listed = [leaf for leaf in leaves if leaf is not None]
             if len(listed) > 1:
