@@ -11,6 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from datetime import date
 
+# Tables are small: threads would only get in each other's way. Polars reads this when it is loaded.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+from checks.gauntlet.jobs import Report, do_job, plant_all, try_table  # noqa: E402
+
 SHARES = {"tables": 0.72, "plants": 0.14, "kills": 0.12, "disks": 0.02}
 """How the time is shared out."""
 
@@ -18,10 +23,6 @@ SHARES = {"tables": 0.72, "plants": 0.14, "kills": 0.12, "disks": 0.02}
 def main() -> int:
     """Read the command line, run, and print."""
     given = _arguments()
-    # Small tables: threads would only get in each other's way. To be set before polars is loaded.
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    from checks.gauntlet.jobs import Report, do_job, plant_all, try_table  # noqa: PLC0415
-
     report = Report()
     if given.case is not None:
         try_table(given.seed, given.case, report)
@@ -49,10 +50,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(seconds: float, seed: str, workers: int, report: object) -> None:
-    from checks.gauntlet.jobs import Report, do_job  # noqa: PLC0415
-
-    assert isinstance(report, Report)
+def _run(seconds: float, seed: str, workers: int, report: Report) -> None:
     end = time.monotonic() + seconds
     numbers = dict.fromkeys(SHARES, 0)
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -73,28 +71,19 @@ def _run(seconds: float, seed: str, workers: int, report: object) -> None:
                 _show(report, end)
 
 
-def _next_kind(report: object, running: list[str]) -> str:
+def _next_kind(report: Report, running: list[str]) -> str:
     """Return the kind of job that has had least of its share."""
-    from checks.gauntlet.jobs import Report  # noqa: PLC0415
-
-    assert isinstance(report, Report)
     return min(SHARES, key=lambda kind: (report.seconds[kind] + 2 * running.count(kind)) / SHARES[kind])
 
 
-def _show(report: object, end: float) -> None:
-    from checks.gauntlet.jobs import Report  # noqa: PLC0415
-
-    assert isinstance(report, Report)
+def _show(report: Report, end: float) -> None:
     if sys.stderr.isatty():
         counts = ", ".join(f"{report.total(kind)} {kind}" for kind in SHARES)
         left = max(0, int(end - time.monotonic()))
         print(f"\r{counts}, {len(report.escapes)} escapes, {left} s left   ", end="", file=sys.stderr, flush=True)
 
 
-def _print(report: object, seed: str) -> None:
-    from checks.gauntlet.jobs import Report  # noqa: PLC0415
-
-    assert isinstance(report, Report)
+def _print(report: Report, seed: str) -> None:
     for kind, title in (("tables", "Tables published, by method"), ("plants", "Planted violations"), ("kills", "Kills"), ("disks", "Full disks")):
         tried = sorted({what for own, what, _ in report.counts if own == kind})
         if tried:

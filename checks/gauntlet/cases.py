@@ -222,6 +222,8 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
         found |= {"generations": 2, "population": 4, "folds": 2, "suppress": rng.choice((0.0, 0.1))}
         found |= {"inducer": "naive_bayes"} if rng.random() < 0.9 else {}
         return found | ({"l": l} if asks else {})
+    if method == "iacc":
+        found |= {"delta_c": rng.choice((0.3, None)), "delta_d": rng.choice((0.5, None))}
     if method == "mondrian":
         found |= rng.choice(({"recoding": "single"}, {"strict": True}, {"strict": False}))
     if method == "seqa":

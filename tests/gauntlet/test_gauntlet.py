@@ -1,0 +1,71 @@
+"""A short slice of the gauntlet; ``./dev gauntlet`` runs it for as long as you like."""
+
+import random
+
+import pytest
+from checks.gauntlet.cases import METHODS, make_case
+from checks.gauntlet.crashes import fill_disk, kill_once
+from checks.gauntlet.forger import Forger, repair_digests
+from checks.gauntlet.jobs import Report, plant_all, try_table
+from checks.gauntlet.oracle import judge
+from checks.gauntlet.plants import PLANTS
+from checks.gauntlet.trial import asked_of
+
+from incrowd.publish import PUBLISHERS
+
+BLIND = {"another polars", "text in version"}
+"""What the oracle does not know: versions."""
+
+
+def test_every_method_is_tried():
+    assert set(METHODS) == set(PUBLISHERS)
+
+
+def test_tables():
+    report = Report()
+    for number in range(len(METHODS)):
+        try_table("slice", number, report)
+    assert report.escapes == []
+    assert report.total("tables") == len(METHODS)
+    assert report.total("tables", "published") >= len(METHODS) // 3
+
+
+@pytest.mark.parametrize("method", ["nsvdist", "dmpd"])
+def test_planted_violations_are_refused(method):
+    report = Report()
+    plant_all("slice", METHODS.index(method), report)
+    assert report.escapes == []
+    assert report.total("plants", "refused") >= 30
+
+
+def test_the_oracle_sees_what_is_planted(tmp_path):
+    case = make_case("slice/oracle", 0, method="mondrian", plain=True)
+    case.publish().save(tmp_path / "out")
+    assert judge(tmp_path / "out", asked_of(case)) == []
+    unseen = []
+    for plant in PLANTS.values():
+        forger = Forger(tmp_path / "out")
+        rng = random.Random(plant.name)
+        forged = tmp_path / "forged"
+        if plant.on_files:
+            forger.write(forged)
+        if not plant.act(forged if plant.on_files else forger, rng):
+            continue
+        if plant.on_files:
+            repair_digests(forged)
+        else:
+            forger.write(forged)
+        if plant.sure and not judge(forged, asked_of(case)):
+            unseen.append(plant.name)
+    assert set(unseen) <= BLIND
+
+
+def test_the_catalogue_is_long():
+    assert len(PLANTS) >= 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(4))
+def test_kills_and_full_disks(number):
+    assert kill_once(random.Random(number))[0].how == "survived"
+    assert fill_disk(random.Random(number))[0].how in ("refused", "survived")
