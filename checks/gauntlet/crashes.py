@@ -67,7 +67,7 @@ def kill_once(rng: random.Random) -> tuple[Outcome, str]:
             child.wait(_PATIENCE)
         finally:
             child.kill()
-            child.wait()
+            child.communicate()
         if started != _READY:
             return Outcome("escaped", f"the child of {method} did not start"), "kill"
         return _judge_leftovers(place, n), "SIGKILL" if with_kill else "SIGTERM"

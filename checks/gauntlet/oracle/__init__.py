@@ -28,4 +28,6 @@ def judge(folder: Path, asked: Asked) -> list[str]:
         judge_csv(folder, found, problems)
     except Unreadable as error:
         problems.append(str(error))
+    except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
+        problems.append(f"the files are not what the format says: {type(error).__name__} {error}")
     return problems

@@ -15,8 +15,7 @@ def names_of(value: Any) -> set[str]:  # noqa: ANN401
     if isinstance(value, bool):
         return {"true" if value else "false"}
     if isinstance(value, float):
-        value += 0.0
-        return {repr(value).removesuffix(".0"), str(int(value))} if value.is_integer() else {repr(value)}
+        return {repr(value + 0.0).removesuffix(".0")}
     return {value.isoformat() if isinstance(value, dt.date) else str(value)}
 
 
