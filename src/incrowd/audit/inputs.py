@@ -96,6 +96,8 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
     last = model
     if hasattr(model, "steps"):
         last = model[-1]
+        if not hasattr(model, "feature_names_in_"):
+            values = values.to_numpy()  # steps that were fitted without names warn about them
         for _, step in model.steps[:-1]:
             values, sources = _transformed(step, values, sources)
     _require_one_class(last, people, schema)
@@ -154,8 +156,8 @@ def _is_public(source: Sources, known: set[str]) -> bool:
 
 def _transformed(step: Any, values: Any, sources: list[Sources]) -> tuple[Any, list[Sources]]:  # noqa: ANN401
     """Follow which columns each output of a preparation step is made of, and apply it."""
-    if isinstance(step, str):
-        return (values, sources) if step == "passthrough" else (values[:, :0], [])
+    if step == "passthrough":
+        return values, sources
     made_of = _traced(step, sources)  # first: a step that is refused is never run
     return step.transform(values), made_of
 

@@ -161,7 +161,6 @@ class Partition:
             self.people = np.concatenate([self.people, np.zeros_like(self.people)])
             self.multiple = np.concatenate([self.multiple, np.zeros_like(self.multiple)])
         self.span_of[people] = first + part_of
-        self.people[old] = 0
         self.people[first:last] = sizes
         self.multiple[first:last] = self.multiple[old]
         self.n_spans = last
