@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 import incrowd as ic
 
@@ -67,3 +69,29 @@ def test_clusters_made_for_less_knowledge_are_flagged_and_mended(kind):
     mended = report.repair()
     assert ic.audit(mended, given_frame, schema, 10).ok
     assert mended.spans_.level is None or mended.spans_.level >= 10
+
+
+def test_what_to_do_names_what_is_public():
+    frame = table(1, 300)
+    model = ic.KAnonymousTreeClassifier(k=2).fit(frame.select(NAMES), frame["rich"])
+    report = ic.audit(model, frame, schema_of(["age", "zip"]), 40)
+    assert report.repairs == ("fit it again with k = 40 and as public: age, zip",)
+    assert report.repair().get_params()["k"] == 40
+    assert report.repair().get_params()["public"] == [0, 2]
+    hidden = frame.with_columns(town=pl.lit(1))
+    nothing = ic.audit(model, hidden, ic.Schema(quasi=["town"], sensitive="rich", other=NAMES), 301)
+    assert nothing.repairs[0].endswith("and as public: nothing")
+    safe = ic.audit(model, frame, schema_of(["age", "zip"]), 1)
+    assert (safe.ok, safe.repairs, safe.repair() is model) == (True, (), True)
+
+
+def test_a_pipeline_that_ends_in_ours_is_mended_as_one():
+    frame = table(2, 200).select("age", "rich").to_pandas()
+    model = make_pipeline(MinMaxScaler(), ic.KAnonymousTreeClassifier(k=2)).fit(frame[["age"]], frame["rich"])
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="rich")
+    report = ic.audit(model, frame, schema, 60)
+    assert not report.ok
+    mended = report.repair()
+    assert [name for name, _ in mended.steps] == [name for name, _ in model.steps]
+    assert ic.audit(mended, frame, schema, 60).ok
+    assert report.repairs == ("fit it again with k = 60 and as public: age",)
