@@ -30,6 +30,7 @@ JUDGED = ROOT / "checks" / "survivors.toml"
 _PACKAGE = Path("src", "incrowd")
 _COPIED = ("src", "tests", "checks", "pyproject.toml", "README.md")
 _PATIENCE = 6  # a mutant that takes this many times as long as the code without mistakes hangs
+_TOLD_EVERY = 50
 _START = 40.0  # seconds for imports and compiled kernels
 
 
@@ -180,10 +181,12 @@ def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Ch
 
         with ThreadPoolExecutor(jobs) as pool:
             running = {pool.submit(survives, change): change for change in chosen}
-            for done in as_completed(running):
+            for i, done in enumerate(as_completed(running), 1):
                 if done.result():
                     survivors.append(running[done])
                     show(running[done], len(touched.tests_of(running[done])))
+                if i % _TOLD_EVERY == 0:
+                    print(f"... {i} of {len(chosen)} tried, {len(survivors)} survived", flush=True)
         for copy in copies:
             copy.close()
     return len(chosen), sorted(survivors, key=lambda change: (change.path, change.start))
