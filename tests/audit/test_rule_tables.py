@@ -210,6 +210,7 @@ def test_at_most_eight_names_are_noted(n, shown):
         ("colour=redd", ["colour=blue", "colour=red"], "colour=red"),
         ("colour=red", ["colour=blue"], None),
         ("collour=red", ["colour=red"], "colour=red"),
+        ("collour=a", ["colour=a=b"], "colour=a=b"),
         ("item12", ["item13"], None),
         ("itemm12", ["item12"], "item12"),
         ("a=b=cherriess", ["a=b=cherries"], "a=b=cherries"),

@@ -270,7 +270,7 @@ class _Counts:
             return least, most
         both = self.of(has.union(*lacks))
         away = sum(one[1] for one in taken) - (both[0] if len(taken) == 2 else 0)
-        return max(0, least - away), max(0, most - max(one[0] for one in taken))
+        return max(0, least - away), most - max(one[0] for one in taken)
 
 
 def in_words(rules: Sequence[Rule], possible: Sequence[Sequence[int]]) -> str:
