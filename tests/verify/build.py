@@ -245,7 +245,9 @@ def varied(n: int, seed: int, *, missing: bool) -> pl.DataFrame:
     )  # fmt: skip
     if not missing:
         return frame
-    gone = [pl.when(pl.Series(rng.random(n) < 0.05)).then(None).otherwise(pl.col(c)).alias(c) for c in frame.columns[1:]]
+    gone = [
+        pl.when(pl.Series(rng.random(n) < 0.05)).then(None).otherwise(pl.col(c)).alias(c) for c in frame.columns[1:]
+    ]
     token = pl.when(pl.Series(rng.random(n) < 0.05)).then(pl.lit("?")).otherwise(pl.col("work")).alias("work")
     return frame.with_columns(gone).with_columns(token)
 

@@ -112,7 +112,9 @@ def rename_rest(name, to):
         entry = made.quasi(name)
         old = entry["leaves"][entry["rest"][0]]
         entry["leaves"][entry["rest"][0]] = to
-        entry["levels"] = [[to if n == old else n for n in level] for level in entry["levels"][:-1]] + entry["levels"][-1:]
+        entry["levels"] = [[to if n == old else n for n in level] for level in entry["levels"][:-1]] + entry["levels"][
+            -1:
+        ]
 
     return mutate
 
@@ -244,7 +246,15 @@ def test_files_that_do_not_belong_there_are_refused(releases):
 
 def leaves(**entry):
     reading = Reading()
-    data = {"name": "q", "kind": "taxonomy", "type": "str", "leaves": [], "levels": [], "rest": [], "counts": []} | entry
+    data = {
+        "name": "q",
+        "kind": "taxonomy",
+        "type": "str",
+        "leaves": [],
+        "levels": [],
+        "rest": [],
+        "counts": [],
+    } | entry
     if data["kind"] == "names":
         del data["levels"]
     found = read_quasi(reading, data | {"counts": [0] * len(data["leaves"])}, "q.", exact=False)
@@ -350,7 +360,13 @@ def test_names_of_joined_leaves(name, base, fine):
 
 def ranges(kind="int", cuts=(), exact=False, missing=None, counts=None):
     reading = Reading()
-    data = {"name": "q", "kind": "intervals", "type": kind, "missing": missing, "values" if exact else "cuts": list(cuts)}
+    data = {
+        "name": "q",
+        "kind": "intervals",
+        "type": kind,
+        "missing": missing,
+        "values" if exact else "cuts": list(cuts),
+    }
     counts = [0] * (len(cuts) + (not exact)) if counts is None else counts
     return read_quasi(reading, data | {"counts": counts}, "q.", exact=exact), reading
 

@@ -38,9 +38,7 @@ def small_group(made):
     row = same_group(made)[0]
     lo, hi = made.frame["age.lo"][row], made.frame["age.hi"][row]
     taken = set(zip(made.frame["age.lo"], made.frame["age.hi"], strict=True))
-    wider = next(
-        (a, b) for a in range(20, lo + 1) for b in range(hi, 40) if (a, b) != (lo, hi) and (a, b) not in taken
-    )
+    wider = next((a, b) for a in range(20, lo + 1) for b in range(hi, 40) if (a, b) != (lo, hi) and (a, b) not in taken)
     set_cell(made, row, "age", *wider, f"{wider[0]}-{wider[1]}")
 
 

@@ -295,7 +295,10 @@ MANIFEST = {
     ),
     "a diversity of another kind": (change("guarantees.1.l_kind", "entropy"), "manifest, nothing private"),
     "more k than there are rows": (ask(k=1000), "promises, k, k of joins"),
-    "sets that were not asked for": (change("quasi_sets", [["age", "town", "job"]]), "promises, k, k of joins, l (frequency)"),
+    "sets that were not asked for": (
+        change("quasi_sets", [["age", "town", "job"]]),
+        "promises, k, k of joins, l (frequency)",
+    ),
     "sets that were split": (change("method.parameters.quasi_sets", None), "promises"),
     "other sets": (change("method.parameters.quasi_sets", [["age"], ["job", "town"]]), "promises"),
     "more suppressed than allowed": (change("method.parameters.suppress", 0.03), "promises"),

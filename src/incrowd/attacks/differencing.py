@@ -13,10 +13,10 @@ columns. Compared with the promise: it must fit at least k people like any other
 (more than the promised share, or 90 % where nothing is promised) a sensitive value or *other* columns. Exact sensitive
 values cannot be hidden from somebody who subtracts: publish a table again only when at least k people came.
 
-**Rounding again and again.** One pair of roundings changes the odds of a value by about 1 + 3 / k. The same rows are
-rounded alike in every release with the same k, so repeating tells nothing. For a changed table rounding is drawn anew:
-the mean of m such releases is right up to k / sqrt(6 m), so about 5 k^2 releases of each of two tables that are told
-apart by a person alone undo it. The ledger warns long before.
+**Rounding again and again.** One pair of roundings changes the odds of a value by about 1 + 3 / k. They are drawn anew
+for every release, so the mean of m releases of a table is right up to k / sqrt(6 m): about 5 k^2 releases of each
+table undo the rounding. The ledger warns long before. (Were they drawn from the table alone, whoever knows all rows but
+one could try out the last.)
 
 Not tried: to repeat the method with and without each person, to compare ranges that are cut differently, and two or
 more people by rounded counts.

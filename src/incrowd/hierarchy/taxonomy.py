@@ -44,6 +44,8 @@ class Taxonomy(Hierarchy):
         when the last level has more than one node.
     file
         Where the table was read from; a schema then names the file instead of repeating it.
+    named_by_leaves
+        Whether nodes have names that a recipe made of their leaves.
 
     Examples
     --------
@@ -53,7 +55,12 @@ class Taxonomy(Hierarchy):
     """
 
     def __init__(
-        self, leaves: Sequence[Any] | pl.Series, uppers: Sequence[Sequence[str]] = (), *, file: str | None = None
+        self,
+        leaves: Sequence[Any] | pl.Series,
+        uppers: Sequence[Sequence[str]] = (),
+        *,
+        file: str | None = None,
+        named_by_leaves: bool = False,
     ) -> None:
         domain = as_leaves(leaves if isinstance(leaves, pl.Series) else pl.Series(list(leaves), strict=False))
         if domain.is_empty():
@@ -73,7 +80,7 @@ class Taxonomy(Hierarchy):
         nodes = [_number_nodes(column) for column in columns]
         _check_nested(columns, nodes)
         order = _leaf_order(domain, nodes)
-        self.file = file
+        self.file, self.named_by_leaves = file, named_by_leaves
         self.leaves = domain[order]
         self.pos = np.arange(len(domain), dtype=np.float64)
         self._names: list[list[str]] = [text(self.leaves)] + [[column[i] for i in order.tolist()] for column in columns]
@@ -133,7 +140,7 @@ class Taxonomy(Hierarchy):
                 f"Column {column.name!r} holds {kind} values, and the leaves of its taxonomy are not all of that type"
             )
             raise HierarchyError(fact, "write the leaves as they stand in the column") from None
-        return Taxonomy(leaves, self._names[1:], file=self.file)
+        return Taxonomy(leaves, self._names[1:], file=self.file, named_by_leaves=self.named_by_leaves)
 
     def closure(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Return the lowest node that holds both ends."""
@@ -166,7 +173,8 @@ class Taxonomy(Hierarchy):
             name = f"({name})"
         uppers = [[name, *level] for level in self._names[1:-1]]
         root = self._names[-1][0]
-        return Taxonomy(leaves, [*uppers, [root] * len(leaves)], file=self.file)
+        uppers = [*uppers, [root] * len(leaves)]
+        return Taxonomy(leaves, uppers, file=self.file, named_by_leaves=self.named_by_leaves)
 
     def to_dict(self) -> dict[str, Any]:
         """Return ``{"kind": "taxonomy", "type": ..., "leaves": [...], "levels": [[...], ...]}``."""

@@ -11,7 +11,6 @@ What is kept by the owner (`ExactDomain`) leads from the original's values to th
 from __future__ import annotations
 
 import math
-from bisect import bisect_right, insort
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -26,11 +25,13 @@ from incrowd.hierarchy import Hierarchy, Intervals, Taxonomy
 from incrowd.hierarchy.hierarchy import Codes, Floats, leaves_from_data, leaves_to_data, text
 from incrowd.manifest import Leaves, Quasi, Ranges
 from incrowd.release.atoms import Atoms, after, numbers_of
-from incrowd.release.cut_points import between, cut_points, draw_size, starts_of
+from incrowd.release.cut_points import cut_points, draw_size, starts_of
+from incrowd.release.node_names import name_together, without_rare_names
 
 Int64 = npt.NDArray[np.int64]
 
 _REST = " (rest)"
+_TRIES = 100
 _HALVES = 2**52  # below it, halves of whole numbers can be written as floats
 _LAST = {"int": 2**63 - 1, "float": math.inf, "date": date(9999, 12, 31).toordinal() - date(1970, 1, 1).toordinal()}
 
@@ -121,11 +122,13 @@ def publish_domain(
         return domain, first, last, ExactDomain(exact, counts, None)
     if rng is None:
         joined = [_Leaf(name, (i,), 0) for i, name in enumerate(text(exact.leaves))]
+    elif isinstance(exact, Intervals):
+        joined = _join_names(exact, counts, least, rng)
     else:
-        joined = (
-            _join_names(exact, counts, least, rng) if isinstance(exact, Intervals) else _join_tree(exact, counts, least)
-        )
-    hierarchy, order = _assemble(exact, joined)
+        if isinstance(exact, Taxonomy):
+            exact = without_rare_names(exact, counts >= least)
+        joined = _join_tree(exact, counts, least)
+    hierarchy, order = _assemble(exact, joined, rng)
     leaf_of = np.empty(exact.n_leaves, np.int32)
     for place, number in enumerate(order):
         leaf_of[list(joined[number].members)] = place
@@ -288,12 +291,16 @@ def _join_names(exact: Intervals, counts: Int64, least: int, rng: np.random.Gene
     if open_group:
         groups = [*groups[:-1], [*(groups[-1] if groups else []), *open_group]]
     taken: set[str] = set()
+    others = 0
     found = [_Leaf(None, (0,), 0)] if first else []
     for group in groups:
         if len(group) == 1 and counts[group[0]] >= least:
             found.append(_Leaf(names[group[0]], tuple(group), 0))
         else:
-            told = f"{names[group[0]]} to {names[group[-1]]}" if len(group) > 1 else _REST.strip()
+            told = name_together([names[leaf] for leaf in group], [counts[leaf] >= least for leaf in group])
+            if told is None:
+                others += 1
+                told = f"others {others}"
             found.append(_Leaf(_unused(told, taken, names), tuple(group), 1))
     return found
 
@@ -338,9 +345,9 @@ def _unused(name: str, taken: set[str], others: Collection[str]) -> str:
     return name
 
 
-def _assemble(exact: Hierarchy, joined: list[_Leaf]) -> tuple[Hierarchy, list[int]]:
+def _assemble(exact: Hierarchy, joined: list[_Leaf], rng: np.random.Generator | None) -> tuple[Hierarchy, list[int]]:
     """Return the hierarchy of the published leaves, and which leaf stands at each of its places."""
-    values = _values(exact, joined)
+    values = _values(exact, joined, rng)
     if isinstance(exact, Intervals):
         return Intervals(values), list(range(len(joined)))
     names = [text(exact.leaves), *exact.to_dict()["levels"]]
@@ -354,60 +361,60 @@ def _assemble(exact: Hierarchy, joined: list[_Leaf]) -> tuple[Hierarchy, list[in
     return hierarchy, [place[value] for value in leaves_to_data(hierarchy.leaves)]
 
 
-def _values(exact: Hierarchy, joined: list[_Leaf]) -> pl.Series:
+def _values(exact: Hierarchy, joined: list[_Leaf], rng: np.random.Generator | None) -> pl.Series:
     """Return the values of the published leaves: text for joined names, a number or day that no leaf is otherwise."""
-    if not any(leaf.is_rest for leaf in joined):
+    if rng is None or not any(leaf.is_rest for leaf in joined):
         return exact.leaves.gather([leaf.members[0] for leaf in joined])
     if not exact.ordered:
         return pl.Series("", [leaf.name for leaf in joined], pl.String())
     numbers = numbers_of(exact.leaves)
-    stand_ins = _StandIns(numbers.tolist(), exact.type)
+    first_of, last_of = exact.levels()
+    stand_ins = _StandIns(numbers.tolist(), exact.type, rng)
     values: list[Any] = []
     for leaf in joined:
-        if exact.leaves[leaf.members[0]] is None:
+        at = leaf.members[0]
+        if exact.leaves[at] is None:
             values.append(None)
         elif not leaf.is_rest:
-            values.append(numbers[leaf.members[0]].item())
+            values.append(numbers[at].item())
         else:
-            values.append(stand_ins.near(numbers[list(leaf.members)].min().item()))
+            below = numbers[max(first_of[leaf.level, at], exact.has_missing) : last_of[leaf.level, at] + 1]
+            values.append(stand_ins.within(below.min().item(), below.max().item()))
     kind: pl.DataType = pl.Int64() if all(v is None or isinstance(v, int) for v in values) else pl.Float64()
     series = pl.Series("", values, kind, strict=False)
     return series.cast(pl.Int32()).cast(pl.Date()) if exact.type == "date" else series
 
 
 class _StandIns:
-    """Numbers or days that no leaf is otherwise, for leaves that stand for several values."""
+    """Numbers or days that no leaf is otherwise, for leaves that stand for several values.
 
-    def __init__(self, numbers: list[Any], kind: str) -> None:
-        self._ordered, self._taken, self._kind = sorted(numbers), set(numbers), kind
-        self._halves = kind == "float" or (kind == "int" and max(map(abs, numbers)) < _HALVES)
-        self._after: dict[Any, Any] = {}  # where to look on, from a number from which all up to there are taken
+    They are drawn anywhere among the values of the node, so that they tell none of them.
+    """
 
-    def near(self, smallest: Any) -> Any:  # noqa: ANN401
-        """Return one near a value, and take it."""
-        found = self._between(smallest) if self._halves else None
-        if found is None:
-            found = self._next(smallest)
-        insort(self._ordered, found)
+    def __init__(self, numbers: list[Any], kind: str, rng: np.random.Generator) -> None:
+        self._taken, self._kind, self._rng = set(numbers), kind, rng
+        self._halves = kind == "int" and max(map(abs, numbers)) < _HALVES
+
+    def within(self, low: Any, high: Any) -> Any:  # noqa: ANN401
+        """Return one from this range, and take it."""
+        found = self._draw(low, high)
+        for _ in range(_TRIES):
+            if found not in self._taken:
+                break
+            found = self._draw(low, high)
+        last = _LAST[self._kind]
+        while found in self._taken and found < last:
+            found = self._step(found, last)
+        while found in self._taken:
+            found = self._step(found, -last)
         self._taken.add(found)
         return found
 
-    def _between(self, smallest: Any) -> Any:  # noqa: ANN401
-        at = bisect_right(self._ordered, smallest)
-        larger = self._ordered[at] if at < len(self._ordered) else smallest + 1
-        kind = "float" if isinstance(smallest, float) or isinstance(larger, float) else self._kind
-        return between(smallest, larger, kind)
-
-    def _next(self, smallest: Any) -> Any:  # noqa: ANN401
-        """Return the next free number or day, or the one before where there is none after."""
-        last = _LAST[self._kind]
-        found = smallest
-        while found in self._taken and found != last:
-            found = self._after.get(found, self._step(found, last))
-        self._after[smallest] = found
-        while found in self._taken:
-            found = self._step(found, -last)
-        return found
+    def _draw(self, low: Any, high: Any) -> Any:  # noqa: ANN401
+        if self._kind == "float":
+            share = self._rng.random()
+            return low * (1 - share) + high * share
+        return int(self._rng.integers(low, high, endpoint=True)) + (0.5 if self._halves else 0)
 
     def _step(self, number: Any, end: Any) -> Any:  # noqa: ANN401
         if self._kind == "float":

@@ -8,16 +8,12 @@ rows are shuffled in what the owner keeps.
 
 **Secrets.** Whoever guesses a seed must not be able to repeat a run: every seeded generator also takes a hash of all
 rows and columns of the original.
-
-**Rounding.** Counts of the same rows are rounded alike in every release with the same k, whatever the seed, method or
-other columns: otherwise the mean of many releases would tell them. For other rows they are drawn anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,17 +88,6 @@ def secret_rng(seed: int | None, original: pl.DataFrame) -> np.random.Generator:
     return np.random.default_rng([int(seed), int.from_bytes(fingerprint(original), "little")])
 
 
-def _rounding(original: pl.DataFrame, kept: Int64, least: int) -> Callable[[str], np.random.Generator]:
-    """Return the randomness by which what is told about each column is rounded and joined."""
-    digest = sha256(fingerprint(original) + np.sort(kept).astype("<i8").tobytes())
-
-    def of_column(name: str) -> np.random.Generator:
-        own = sha256(digest.digest() + name.encode())
-        return np.random.default_rng([least, int.from_bytes(own.digest(), "little")])
-
-    return of_column
-
-
 def seal_rows(
     original: pl.DataFrame,
     table: Table,
@@ -134,18 +119,12 @@ def seal_rows(
     schema = table.schema
     kept = rng.permutation(np.flatnonzero(cells.cell_of >= 0))
     least = max((g.crowd for g in guarantees if g.crowd is not None), default=1)
-    rounding = _rounding(original, kept, least) if domains == "joined" and least > 1 else None
+    own = rng if domains == "joined" and least > 1 else None
     published, lo, hi, exact = [], [], [], []
     for m, (name, hierarchy) in enumerate(zip(schema.quasi, table.hierarchies, strict=True)):
         counts = np.bincount(table.codes[kept, m], minlength=hierarchy.n_leaves)
         domain, first, last, owned = publish_domain(
-            name,
-            hierarchy,
-            counts,
-            cells.lo[:, m],
-            cells.hi[:, m],
-            least=least,
-            rng=rounding(name) if rounding else None,
+            name, hierarchy, counts, cells.lo[:, m], cells.hi[:, m], least=least, rng=own
         )
         published.append(domain)
         lo.append(first)
@@ -162,9 +141,9 @@ def seal_rows(
         incrowd=__version__,
         polars=pl.__version__,
         recoding="homogeneous" if homogeneous else "non-homogeneous",
-        domains="joined" if rounding else "exact",
+        domains="exact" if own is None else "joined",
         quasi=tuple(domain.entry for domain in published),
-        sensitive=_about_sensitive(table, cells, kept, least, rounding),
+        sensitive=_about_sensitive(table, cells, kept, least, own),
         target=schema.target,
         other=tuple(schema.other),
     )
@@ -198,7 +177,7 @@ def seal_rows(
 
 
 def _about_sensitive(
-    table: Table, cells: Cells, kept: Int64, least: int, rounding: Callable[[str], np.random.Generator] | None
+    table: Table, cells: Cells, kept: Int64, least: int, rng: np.random.Generator | None
 ) -> Sensitive | None:
     if table.sensitive is None:
         return None
@@ -206,7 +185,7 @@ def _about_sensitive(
     if cells.counts is None:
         return Sensitive(name, kind, "exact")
     counts = np.bincount(table.sensitive[kept], minlength=len(table.sensitive_values))
-    told = counts if rounding is None else rounded(counts, least, rounding(name))
+    told = counts if rng is None else rounded(counts, least, rng)
     form = cells.evidence.form if cells.evidence else "counts"
     return Sensitive(name, kind, form, tuple(leaves_to_data(table.sensitive_values)), tuple(told.tolist()))
 

@@ -17,6 +17,7 @@ from incrowd.verify.payload import Payload
 from incrowd.verify.published import REST, Leaves, Quasi, Ranges, is_rest_name, numbers_of
 from incrowd.verify.verdict import Findings
 
+_WRITTEN_OUT = 4
 _KEYS = ("name", "hierarchy", "counts", "leaf_of")
 _TREE_KEYS = (("kind", "type", "leaves", "levels"), ("kind", "type", "values"))
 
@@ -33,7 +34,7 @@ def check_domains(
     problems: list[str] = []
     found: list[Array | None] = []
     for m, (q, column, entry) in enumerate(zip(claims.quasi, originals.quasi, entries, strict=True)):
-        wrong, leaf_of = _check_domain(q, column, entry, column.count(behind), payload.scales[m].ends)
+        wrong, leaf_of = _check_domain(q, column, entry, column.count(behind), payload.scales[m].ends, claims.least)
         problems += [f"column {q.name!r} {problem}" for problem in wrong]
         found.append(leaf_of)
     findings.judge("domains", problems, "every value of the originals, its count, and its published leaf")
@@ -41,7 +42,7 @@ def check_domains(
 
 
 def _check_domain(
-    q: Quasi, column: Column, entry: dict[str, Any], counts: Array, ends: Array | None
+    q: Quasi, column: Column, entry: dict[str, Any], counts: Array, ends: Array | None, least: int
 ) -> tuple[list[str], Array | None]:
     values, levels, problems = _read(q, entry)
     if values is None or problems:
@@ -64,7 +65,7 @@ def _check_domain(
             problems.append("has other values than the manifest lists")
         return problems, None
     leaf_of = np.array(entry["leaf_of"], np.int64)
-    problems += _leaf_problems(q, known, levels, leaf_of)
+    problems += _leaf_problems(q, known, levels, leaf_of, true >= least)
     return problems, np.where(own < 0, -1, leaf_of[own]).astype(np.int32)
 
 
@@ -103,14 +104,14 @@ def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[
     return values, levels, problems
 
 
-def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of: Array) -> list[str]:
+def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of: Array, common: Array) -> list[str]:
     """Say where the published leaves are not those of the exact values."""
     members: list[list[int]] = [[] for _ in q.leaves]
     for at, leaf in enumerate(leaf_of.tolist()):
         members[leaf].append(at)
     names = [None if value is None else write_value(value) for value in known]
-    problems = []
-    joined = set(q.rest)
+    problems: list[str] = []
+    joined, others = set(q.rest), 0
     for place, own in enumerate(members):
         if place not in joined:
             value = q.leaves[place]
@@ -119,7 +120,10 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
         elif not own or None in (names[at] for at in own):
             fine = False
         elif q.kind == "names":
-            fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), _range_name(names, own))
+            told = _joined_name([str(names[at]) for at in own if common[at]], len(own))
+            others += told is None
+            told = told or f"others {others}"
+            fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), told)
         else:
             fine = _is_rest_of(q, place, own, levels)
         if not fine:
@@ -129,8 +133,14 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
     return problems[:1]
 
 
-def _range_name(names: list[str | None], own: list[int]) -> str:
-    return f"{names[own[0]]} to {names[own[-1]]}" if len(own) > 1 else REST.strip()
+def _joined_name(listed: list[str], n_values: int) -> str | None:
+    """Return the name of values that are joined, of which only the listed ones may be told."""
+    if not listed:
+        return None
+    more = n_values > len(listed)
+    if len(listed) > _WRITTEN_OUT:
+        return f"{listed[0]} to {listed[-1]}" + (" and others" if more else "")
+    return "|".join([*listed, *(["others"] if more else [])])
 
 
 def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> bool:

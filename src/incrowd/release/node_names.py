@@ -1,0 +1,115 @@
+"""Names of joined values and of nodes that tell no rare value.
+
+Recipes name a node after the values below it. What is published is named after those that enough rows have, and of
+numbers and dates by bounds that are no rare values either: the range of the name holds every value of the node, and
+may be wider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.hierarchy import Taxonomy
+from incrowd.hierarchy.hierarchy import text
+from incrowd.release.atoms import numbers_of
+from incrowd.release.cut_points import between
+
+_WRITTEN_OUT = 4
+
+Mask = npt.NDArray[np.bool_]
+
+
+def name_together(names: Sequence[str], common: Sequence[bool]) -> str | None:
+    """Name values after the common ones among them; ``None`` if there is none.
+
+    >>> name_together(["low", "mid", "high"], [True, False, True])
+    'low|high|others'
+    """
+    listed = [name for name, told in zip(names, common, strict=True) if told]
+    more = len(listed) < len(names)
+    if not listed:
+        return None
+    if len(listed) <= _WRITTEN_OUT:
+        return "|".join(listed) + ("|others" if more else "")
+    return f"{listed[0]} to {listed[-1]}" + (" and others" if more else "")
+
+
+def without_rare_names(tree: Taxonomy, common: Mask) -> Taxonomy:
+    """Return a tree whose nodes are named after values, with names that tell only common ones."""
+    if not tree.named_by_leaves or common.all():
+        return tree
+    names = text(tree.leaves)
+    first_of, last_of = tree.levels()
+    levels = tree.to_dict()["levels"]
+    bounds = _Bounds(tree.leaves, common, names) if tree.ordered else None
+    uppers = []
+    for height, level in enumerate(levels, start=1):
+        taken = set(level)
+        others = 0
+        renamed = list(level)
+        for first in np.unique(first_of[height]).tolist():
+            last = int(last_of[height][first])
+            if first == last or height == len(levels) or common[_told(first, last, ordered=tree.ordered)].all():
+                continue
+            told = (
+                bounds.name(first, last)
+                if bounds
+                else name_together(names[first : last + 1], common[first : last + 1].tolist())
+            )
+            if told is None:
+                others += 1
+                told = f"others {others}"
+            while told in taken:
+                told += " (another)"
+            taken.add(told)
+            renamed[first : last + 1] = [told] * (last + 1 - first)
+        uppers.append(renamed)
+    return Taxonomy(tree.leaves, uppers)
+
+
+def _told(first: int, last: int, *, ordered: bool) -> list[int]:
+    """Return the leaves that the name of a node tells."""
+    return list(range(first, last + 1)) if not ordered and last - first < _WRITTEN_OUT else [first, last]
+
+
+class _Bounds:
+    """Bounds of ranges that are no rare values."""
+
+    def __init__(self, leaves: pl.Series, common: Mask, names: Sequence[str]) -> None:
+        self._missing = int(leaves[0] is None)
+        self._numbers, self._common, self._names = numbers_of(leaves).tolist(), common, names
+        self._kind = "date" if leaves.dtype == pl.Date else "float" if leaves.dtype.is_float() else "int"
+
+    def name(self, first: int, last: int) -> str:
+        """Write the range of these leaves, or a little more."""
+        low, high = self._below(first), self._above(last)
+        if low is None or high is None:
+            return "all" if low is high else f"up to {high}" if low is None else f"from {low}"
+        return f"{low} to {high}" if self._kind == "date" or low.startswith("-") else f"{low}-{high}"
+
+    def _below(self, at: int) -> str | None:
+        while not self._common[at]:
+            if at <= self._missing:
+                return None
+            if (cut := self._cut(at - 1)) is not None:
+                return cut
+            at -= 1
+        return self._names[at]
+
+    def _above(self, at: int) -> str | None:
+        while not self._common[at]:
+            if at + 1 == len(self._numbers):
+                return None
+            if (cut := self._cut(at)) is not None:
+                return cut
+            at += 1
+        return self._names[at]
+
+    def _cut(self, before: int) -> str | None:
+        cut: Any = between(self._numbers[before], self._numbers[before + 1], self._kind)
+        return cut if cut is None or isinstance(cut, str) else text(pl.Series([cut], dtype=pl.Float64()))[0]
