@@ -53,7 +53,3 @@ def lkc(rows, values, L):
 
 def covered(box, point):
     return all(lo <= x <= hi for (lo, hi), x in zip(box, point, strict=True))
-
-
-def inside(cell, cells):
-    return sum(cell[0] <= lo and hi <= cell[1] for lo, hi in cells)

@@ -1,4 +1,4 @@
-"""Published domains: nothing that fewer than k rows share is told, and the owner's domains lead to what was published."""
+"""Published domains: nothing that fewer than k rows share is told, and the owner's lead to what was published."""
 
 from __future__ import annotations
 
@@ -149,13 +149,33 @@ def shifted_end(made):
 
 
 PLANTED = [
-    ("counts", "joined", quasi("age", "counts", at(0, plus(1))), "column 'age' has counts that are not multiples of k = 5"),
+    (
+        "counts",
+        "joined",
+        quasi("age", "counts", at(0, plus(1))),
+        "column 'age' has counts that are not multiples of k = 5",
+    ),
     ("counts", "joined", quasi("age", "missing", plus(1)), "column 'age' has counts that are not multiples of k = 5"),
     ("counts", "joined", quasi("grade", "counts", at(0, plus(3))), "column 'grade' has counts that are not multiples"),
-    ("counts", "joined", quasi("age", "counts", at(0, 0)), "column 'age' tells 1 values or ranges of fewer than k = 5 rows"),
-    ("counts", "joined", quasi("work", "counts", at(1, 0)), "column 'work' tells 1 values or ranges of fewer than k = 5"),
+    (
+        "counts",
+        "joined",
+        quasi("age", "counts", at(0, 0)),
+        "column 'age' tells 1 values or ranges of fewer than k = 5 rows",
+    ),
+    (
+        "counts",
+        "joined",
+        quasi("work", "counts", at(1, 0)),
+        "column 'work' tells 1 values or ranges of fewer than k = 5",
+    ),
     ("counts", "joined", quasi("grade", "counts", at(0, plus(40 * K))), "column 'grade' adds up to"),
-    ("original counts", "joined", quasi("age", "counts", at(0, plus(2 * K))), "column 'age' has 1 counts that are not those"),
+    (
+        "original counts",
+        "joined",
+        quasi("age", "counts", at(0, plus(2 * K))),
+        "column 'age' has 1 counts that are not those",
+    ),
     ("original counts", "joined", quasi("age", "missing", plus(2 * K)), "column 'age' has 1 counts that are not those"),
     ("original counts", "joined", quasi("work", "counts", at(1, plus(2 * K))), "column 'work' has 1 counts"),
     ("original counts", "joined", quasi("grade", "counts", at(-1, plus(2 * K))), "column 'grade' has 1 counts"),
@@ -170,24 +190,49 @@ PLANTED = [
     ("domains", "joined", other_leaf("work"), "column 'work' has a leaf"),
     ("domains", "joined", other_leaf("grade"), "column 'grade' has a leaf"),
     ("domains", "joined", domain("age", "leaf_of", []), "column 'age' has leaves, and numbers speak for themselves"),
-    ("domains", "joined", domain("work", "leaf_of", None), "column 'work' does not tell the published leaf of each value"),
+    (
+        "domains",
+        "joined",
+        domain("work", "leaf_of", None),
+        "column 'work' does not tell the published leaf of each value",
+    ),
     ("domains", "joined", domain("work", "leaf_of", at(0, 99)), "column 'work' does not tell the published leaf"),
     ("domains", "joined", domain("work", "leaf_of", at(0, -1)), "column 'work' does not tell the published leaf"),
-    ("domains", "joined", domain("work", "counts", at(1, plus(1))), "column 'work' has counts that are not those of the orig"),
-    ("domains", "joined", domain("age", "counts", at(1, plus(1))), "column 'age' has counts that are not those of the orig"),
+    (
+        "domains",
+        "joined",
+        domain("work", "counts", at(1, plus(1))),
+        "column 'work' has counts that are not those of the orig",
+    ),
+    (
+        "domains",
+        "joined",
+        domain("age", "counts", at(1, plus(1))),
+        "column 'age' has counts that are not those of the orig",
+    ),
     ("domains", "joined", domain("age", "counts", lambda c: c[1:]), "column 'age' has"),
     ("domains", "joined", domain("age", "name", "pay"), "column 'age' is another column's, or of another kind"),
     ("domains", "joined", hierarchy("age", "kind", "taxonomy"), "column 'age' is another column's, or of another kind"),
     ("domains", "joined", retype, "column 'work' lists something that is not of type str"),
     ("domains", "joined", hierarchy("age", "values", at(1, 1)), "column 'age' lacks 1 values of the originals"),
-    ("domains", "joined", hierarchy("age", "values", at(1, 99)), "column 'age' lists values that are not in increasing order"),
+    (
+        "domains",
+        "joined",
+        hierarchy("age", "values", at(1, 99)),
+        "column 'age' lists values that are not in increasing order",
+    ),
     ("domains", "joined", hierarchy("work", "leaves", at(1, "clark")), "column 'work' lacks 1 values of the originals"),
     ("domains", "joined", hierarchy("work", "levels", lambda v: v[1:]), "levels, and"),
     ("domains", "joined", shifted_end, "column 'pay' has cells that begin or end at something else than a value"),
     ("domains", "exact", list_an_age, "column 'age' has other values than the manifest lists"),
-    ("original counts", "exact", quasi("left", "counts", lambda c: [c[0], c[1] + 1, c[2] - 1]), "column 'left' has 2 counts"),
+    (
+        "original counts",
+        "exact",
+        quasi("left", "counts", lambda c: [c[0], c[1] + 1, c[2] - 1]),
+        "column 'left' has 2 counts",
+    ),
     ("original counts", "dense", quasi("age", "missing", 2 * K), "column 'age' has 1 counts"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "kind", "mutate", "words"), PLANTED)

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.verify import check
+from incrowd.verify import check, coverage
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.groups import combine, relabel
 from incrowd.verify.levels import Distributions, above_share, recursive_levels
 from incrowd.verify.promises import broken_l, reached
-from incrowd.verify.tables import rows_inside
 from verify import naive_levels as naive
 
 DOMAIN = list(range(4))
@@ -102,23 +101,6 @@ def test_keys_beyond_any_table_are_sorted_instead():
     assert distinct.tolist() == [5, 2**60]
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)).map(sorted), min_size=1, max_size=30))
-def test_rows_inside_a_cell(cells):
-    distinct = sorted({tuple(cell) for cell in cells})
-    count = np.array([[tuple(c) for c in cells].count(cell) for cell in distinct])
-    lo, hi = (np.array(part) for part in zip(*distinct, strict=True))
-    assert rows_inside(lo, hi, count).tolist() == [naive.inside(cell, cells) for cell in distinct]
-
-
-def test_rows_inside_a_cell_in_stripes(monkeypatch):
-    rng = np.random.default_rng(1)
-    pairs = np.unique(np.sort(rng.integers(0, 60, (400, 2)), axis=1), axis=0)
-    count = rng.integers(1, 9, len(pairs))
-    whole = rows_inside(pairs[:, 0], pairs[:, 1], count)
-    monkeypatch.setattr("incrowd.verify.tables._STRIPE", 150)
-    assert rows_inside(pairs[:, 0], pairs[:, 1], count).tolist() == whole.tolist()
-
-
 boxes = st.lists(st.tuples(*[st.tuples(st.integers(0, 4), st.integers(0, 4)).map(sorted)] * 2), min_size=1, max_size=12)
 people = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2), st.integers(0, 700)), min_size=1, max_size=90
@@ -138,8 +120,8 @@ def test_bits_count_people_in_boxes_and_boxes_around_people(given_boxes, persons
     codes = [np.array([p[m] for p in persons]) for m in range(2)]
     weight, segment = np.array([p[3] for p in persons]), np.array([p[2] for p in persons])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("incrowd.verify.coverage._CHUNK", chunk)
-        patch.setattr("incrowd.verify.coverage._WORTH_THREADS", 2)
+        patch.setattr(coverage, "_CHUNK", chunk)
+        patch.setattr(coverage, "_WORTH_THREADS", 2)
         found = count_meeting(as_boxes(given_boxes), points(codes, [5, 5], len(persons)), weight, segment, 3)
         ones = np.ones(len(given_boxes), np.int64)
         around = count_meeting(points(codes, [5, 5], len(persons)), as_boxes(given_boxes), ones, ones - 1, 1)
@@ -153,23 +135,22 @@ def test_bits_count_people_in_boxes_and_boxes_around_people(given_boxes, persons
 def lkc_release(rows, L, K, C):
     values = [f"v{row[2]}" for row in rows]
     columns = {f"{q}.{end}": [row[m] for row in rows] for m, q in enumerate("ab") for end in ("lo", "hi")}
-    frame = pl.DataFrame(columns).cast(pl.Int32).with_columns(pl.Series("s", values))
+    frame = pl.DataFrame(columns).cast(pl.Int64).with_columns(pl.Series("s", values))
 
     def quasi(m, name):
         column = [row[m] for row in rows]
-        hierarchy = {"kind": "intervals", "type": "int", "values": [0, 1, 2, 3]}
-        return {"name": name, "hierarchy": hierarchy, "marginal": [column.count(v) for v in range(4)]}
+        counts = [column.count(v) for v in range(4)]
+        return {"name": name, "kind": "intervals", "type": "int", "missing": None, "values": [0, 1, 2, 3],
+                "counts": counts}  # fmt: skip
 
     manifest = {
-        "format": 1, "incrowd": "0", "method": {"name": "x", "parameters": {}}, "recoding": "homogeneous",
-        "guarantees": [{"kind": "lkc", "L": L, "K": K, "C": C}],
+        "format": 2, "incrowd": "0", "polars": "1", "method": {"name": "x", "parameters": {}},
+        "recoding": "homogeneous", "guarantees": [{"kind": "lkc", "L": L, "K": K, "C": C}],
         "rows": {"input": len(rows), "missing": 0, "suppressed": 0, "released": len(rows)},
-        "missing": {"policy": "drop", "tokens": []}, "quasi": [quasi(0, "a"), quasi(1, "b")],
-        "sensitive": {"name": "s", "type": "str", "values": [f"v{i}" for i in range(4)], "form": "exact",
-                      "marginal": [values.count(f"v{i}") for i in range(4)]},
-        "target": "s", "other": [], "dropped": [],
+        "missing": {"policy": "drop", "tokens": []}, "domains": "exact", "quasi": [quasi(0, "a"), quasi(1, "b")],
+        "sensitive": {"name": "s", "type": "str", "form": "exact"}, "target": "s", "other": [], "dropped": [],
     }  # fmt: skip
-    return manifest, frame
+    return manifest, (frame,)
 
 
 @settings(deadline=None)

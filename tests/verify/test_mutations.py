@@ -10,7 +10,7 @@ import pytest
 
 from incrowd.errors import VerificationError
 from incrowd.verify import assignment, linking
-from verify.build import AGES, DAYS, ILLS, Made, answers, detail, make
+from verify.build import AGES, ILLS, Made, answers, detail, make
 from verify.test_honest import KINDS
 
 EXACT, GROUPS, DROPPED, NULLS = "homogeneous exact", "homogeneous counts", "missing dropped", "missing is a value"
@@ -262,8 +262,12 @@ MUTATIONS = [
     ("dropped columns", EXACT, told("dropped", value=["name", "Ann"]), "other columns than those"),
     ("original values", EXACT, odd_original, "column 'age' has 5 values that are not of its type"),
     ("published leaves", EXACT, from_nowhere, "1 rows have an original whose value is in no leaf"),
-    ("missing rows", DROPPED, told("rows", value=lambda r: r | {"missing": r["missing"] - 1, "suppressed": 1 + r["suppressed"]}),
-     "originals have a missing value, and the manifest says"),
+    (
+        "missing rows",
+        DROPPED,
+        told("rows", value=lambda r: r | {"missing": r["missing"] - 1, "suppressed": 1 + r["suppressed"]}),
+        "originals have a missing value, and the manifest says",
+    ),
     ("row map", EXACT, double_row, "it points 1 times to an original that another row has"),
     ("row map", EXACT, row_map(lambda rows: first_becomes(rows, rows[1])), "it points 1 times"),
     ("row map", EXACT, row_map(lambda rows: first_becomes(rows, 120)), "it points outside the 120 originals"),
@@ -276,14 +280,30 @@ MUTATIONS = [
     ("counts", EXACT, told("quasi", 0, "counts", value=lambda c: c[1:]), "column 'age' has 19 counts for 20 values"),
     ("counts", EXACT, told("quasi", 1, "counts", value=lambda c: c[1:]), "column 'work' has 4 counts for 5 leaves"),
     ("counts", COUNTS, told("sensitive", "counts", value=lambda c: c[1:]), "column 'ill' has 3 counts for 4 values"),
-    ("original counts", EXACT, both(told("quasi", 0, "counts", 9, value=plus(1)), told("quasi", 0, "counts", 8, value=plus(-1))),
-     "column 'age' has 2 counts that are not those of the originals"),
-    ("original counts", EXACT, both(told("quasi", 3, "counts", 0, value=plus(1)), told("quasi", 3, "counts", 1, value=plus(-1))),
-     "column 'grade' has 2 counts"),
-    ("original counts", NULLS, both(told("quasi", 0, "counts", 9, value=plus(1)), told("quasi", 0, "missing", value=plus(-1))),
-     "column 'age' has 1 counts"),
-    ("original counts", COUNTS, both(told("sensitive", "counts", 0, value=plus(1)), told("sensitive", "counts", 1, value=plus(-1))),
-     "column 'ill' has 2 counts"),
+    (
+        "original counts",
+        EXACT,
+        both(told("quasi", 0, "counts", 9, value=plus(1)), told("quasi", 0, "counts", 8, value=plus(-1))),
+        "column 'age' has 2 counts that are not those of the originals",
+    ),
+    (
+        "original counts",
+        EXACT,
+        both(told("quasi", 3, "counts", 0, value=plus(1)), told("quasi", 3, "counts", 1, value=plus(-1))),
+        "column 'grade' has 2 counts",
+    ),
+    (
+        "original counts",
+        NULLS,
+        both(told("quasi", 0, "counts", 9, value=plus(1)), told("quasi", 0, "missing", value=plus(-1))),
+        "column 'age' has 1 counts",
+    ),
+    (
+        "original counts",
+        COUNTS,
+        both(told("sensitive", "counts", 0, value=plus(1)), told("sensitive", "counts", 1, value=plus(-1))),
+        "column 'ill' has 2 counts",
+    ),
     ("columns", EXACT, add_column, "the release has columns that were not announced: 'name'"),
     ("columns", EXACT, move_column, "the release has its columns in another order than announced"),
     ("columns", EXACT, drop("hours"), "the release lacks 'hours'"),
@@ -298,7 +318,12 @@ MUTATIONS = [
     ("columns", COUNTS, cast("ill=flu", pl.Float64), "columns of another type than the format's: 1 distribution"),
     ("columns", EXACT, cast("hours", pl.Decimal(10, 2)), "columns of a type that can carry more"),
     ("columns", EXACT, put("hours", -0.0), "columns with a negative zero: 'hours'"),
-    ("labels", EXACT, put("age", "20-21", 5), "1 rows have a label of 'age' that is another cell's, first at release row 6"),
+    (
+        "labels",
+        EXACT,
+        put("age", "20-21", 5),
+        "1 rows have a label of 'age' that is another cell's, first at release row 6",
+    ),
     ("labels", EXACT, put("work", "(missing)"), "1 rows have a label of 'work'"),
     ("labels", EXACT, put("day", None), "1 rows have a label of 'day'"),
     ("labels", EXACT, put("grade", "low|top"), "1 rows have a label of 'grade'"),
@@ -307,12 +332,17 @@ MUTATIONS = [
     ("distributions", COUNTS, set_counts([0, 0, 0, 0]), "1 rows have no members"),
     ("distributions", COUNTS, set_counts([2, 1, 1, 1]), "1 rows have fewer than k = 6 members"),
     ("distributions", COUNTS, set_counts([31, 30, 30, 30]), "1 rows count more members than there are rows"),
-    ("distributions", GROUPS, set_counts([2, 2, 2, 1], 7), "1 rows have another distribution than their group, first at release row 8"),
+    (
+        "distributions",
+        GROUPS,
+        set_counts([2, 2, 2, 1], 7),
+        "1 rows have another distribution than their group, first at release row 8",
+    ),
     ("members", COUNTS, set_counts([50, 50, 10, 10]), "1 rows count members that no covered original can be"),
     ("k", COUNTS, shrink_to_own, "1 rows generalize fewer than k = 6 originals, first at release row 1"),
     ("originals per row", EXACT, shrink_to_own, "1 rows generalize fewer than k = 6 originals"),
     ("other columns", EXACT, change_hours, "1 rows have a value of 'hours' that is not their original's"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "kind", "mutate", "words"), MUTATIONS)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.verify import check
 from verify import naive_levels as naive
+from verify.build import Made, answers
 
 NAMES = ["Alice", "Bob", "Carol", "David", "Eve"]
 AGES = [21, 30, 47, 55]
@@ -24,13 +23,12 @@ TABLE_1A = pl.DataFrame(
         "disease": ["Measles", "Flu", "Angina", "Flu", "Diabetes"],
     }
 )
-AGE_CELLS = {"21": (0, 0), "21-30": (0, 1), "47-55": (2, 3), "21-55": (0, 3)}
+AGE_CELLS = {"21": (21, 21), "21-30": (21, 30), "47-55": (47, 55), "21-55": (21, 55)}
 ZIP_CELLS = {"10055": (1, 1), "100**": (0, 1), "10***": (0, 3)}
-ROWS = np.arange(5)
 HALF = {"M": "Measles", "F": "Flu", "A": "Angina", "D": "Diabetes"}
 
 
-def release(cells, diseases, *, recoding, guarantees):
+def release(cells, diseases, *, recoding, guarantees, original=TABLE_1A) -> Made:
     """`diseases` holds one letter per row for exact values, or the members' letters for distributions."""
     form = "exact" if all(len(letters) == 1 for letters in diseases) else "counts"
     columns = {
@@ -46,34 +44,43 @@ def release(cells, diseases, *, recoding, guarantees):
     else:
         counts = [Counter(HALF[letter] for letter in letters) for letters in diseases]
         columns |= {f"disease={ill}": [count[ill] for count in counts] for ill in ILLS}
-    frame = pl.DataFrame(columns).cast({c: pl.Int32 for c in columns if c.endswith((".lo", ".hi")) or "=" in c})
+    whole = {c: pl.Int32 for c in columns if c.startswith("zip.") or "=" in c}
+    frame = pl.DataFrame(columns).cast(whole)
     n = len(cells)
+    ages, zips, ills = (
+        [original[name].to_list().count(value) for value in listed]
+        for name, listed in (("age", AGES), ("zip", ZIPS), ("disease", ILLS))
+    )
     manifest = {
-        "format": 1,
-        "incrowd": "0.1.0",
+        "format": 2,
+        "incrowd": "0.2.0",
+        "polars": "1.35.2",
         "method": {"name": "by_hand", "parameters": {}},
         "recoding": recoding,
         "guarantees": guarantees,
-        "rows": {"input": 5, "missing": 0, "suppressed": 5 - n, "released": n},
+        "rows": {"input": n, "missing": 0, "suppressed": 0, "released": n},
         "missing": {"policy": "drop", "tokens": []},
+        "domains": "exact",
         "quasi": [
-            {
-                "name": "age",
-                "hierarchy": {"kind": "intervals", "type": "int", "values": AGES},
-                "marginal": [2, 1, 1, 1],
-            },
-            {
-                "name": "zip",
-                "hierarchy": {"kind": "taxonomy", "type": "str", "leaves": ZIPS, "levels": ZIP_LEVELS},
-                "marginal": [1, 2, 1, 1],
-            },
+            {"name": "age", "kind": "intervals", "type": "int", "missing": None, "values": AGES, "counts": ages},
+            {"name": "zip", "kind": "taxonomy", "type": "str", "leaves": ZIPS, "levels": ZIP_LEVELS, "rest": [],
+             "counts": zips},
         ],
-        "sensitive": {"name": "disease", "type": "str", "values": ILLS, "form": form, "marginal": [1, 1, 2, 1]},
+        "sensitive": {"name": "disease", "type": "str", "form": form}
+        | ({} if form == "exact" else {"values": ILLS, "counts": ills}),
         "target": "disease",
         "other": [],
-        "dropped": ["name"],
-    }
-    return manifest, frame
+        "dropped": [name for name in original.columns if name not in ("age", "zip", "disease")],
+    }  # fmt: skip
+    domains = [
+        {"name": "age", "hierarchy": {"kind": "intervals", "type": "int", "values": AGES}, "counts": ages,
+         "leaf_of": None},
+        {"name": "zip", "hierarchy": {"kind": "taxonomy", "type": "str", "leaves": ZIPS, "levels": ZIP_LEVELS},
+         "counts": zips, "leaf_of": [0, 1, 2, 3]},
+    ]  # fmt: skip
+    made = Made(manifest, frame, {"domains": {"quasi": domains}}, original)
+    made.set_rows(list(range(n)))
+    return made
 
 
 def promise(k, l):
@@ -92,13 +99,14 @@ CASES = {
 }
 
 
-def verdict_of(case, k, l, rows=ROWS, original=TABLE_1A):
+def verdict_of(case, k, l, *, private=True, original=True):
+    """Of exact values that are not grouped, only the row map is known: there are no rings."""
     cells, diseases, recoding = CASES[case]
-    return check(*release(cells, diseases, recoding=recoding, guarantees=promise(k, l)), original=original, rows=rows)
-
-
-def answers(verdict):
-    return {c.name: c.ok for c in verdict.checks}
+    made = release(cells, diseases, recoding=recoding, guarantees=promise(k, l))
+    owned = {"rows": made.private["rows"]} if case == "Table 1(c)" else made.private
+    made.private = owned if private else None
+    made.original = made.original if original else None
+    return made.judge()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -120,13 +128,13 @@ def test_the_papers_tables_promise_no_more(case, k, l, name):
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_assignment_is_found_without_the_row_map(case):
-    verdict = verdict_of(case, 2, 2, rows=None)
+    verdict = verdict_of(case, 2, 2, private=False)
     assert verdict.violations == []
     assert answers(verdict)["assignment"]
 
 
 def test_without_the_original_non_homogeneous_k_cannot_be_told():
-    verdict = verdict_of("Table 2", 2, 2, rows=None, original=None)
+    verdict = verdict_of("Table 2", 2, 2, private=False, original=False)
     assert verdict.ok
     assert answers(verdict)["k"] is None
     assert verdict.levels["k"] is None
@@ -137,7 +145,7 @@ def test_rows_linked_to_each_original():
     """Alice fits rows 1, 3; Bob 1, 2, 3; Carol 2, 3; David and Eve 4, 5."""
     levels = verdict_of("Table 1(c)", 2, 2).levels
     boxes = [(AGE_CELLS[a], ZIP_CELLS[z]) for a, z in TABLE_1C]
-    codes = [(AGES.index(a), ZIPS.index(z)) for a, z in TABLE_1A.select("age", "zip").iter_rows()]
+    codes = [(a, ZIPS.index(z)) for a, z in TABLE_1A.select("age", "zip").iter_rows()]
     linked = [sum(naive.covered(box, point) for box in boxes) for point in codes]
     assert linked == [2, 3, 2, 2, 2]
     assert levels["releases_per_original_min"] == 2
@@ -146,20 +154,16 @@ def test_rows_linked_to_each_original():
 
 def test_equation_1_is_the_closure_of_bob_carol_and_david():
     """(21-55, 10***, {Flu 2/3, Angina 1/3}) generalizes them, with diversity 3/2."""
-    table = TABLE_1A[[1, 2, 3]]
-    manifest, frame = release(
-        [("21-55", "10***")] * 3, ["FFA"] * 3, recoding="non-homogeneous", guarantees=promise(3, 1.5)
-    )
-    manifest["rows"] = {"input": 3, "missing": 0, "suppressed": 0, "released": 3}
-    manifest["quasi"][0]["marginal"] = [2, 0, 0, 1]
-    manifest["quasi"][1]["marginal"] = [1, 1, 1, 0]
-    manifest["sensitive"]["marginal"] = [1, 0, 2, 0]
-    verdict = check(manifest, frame, original=table, rows=np.arange(3))
+    made = release(
+        [("21-55", "10***")] * 3, ["FFA"] * 3, recoding="non-homogeneous", guarantees=promise(3, 1.5),
+        original=TABLE_1A[[1, 2, 3]],
+    )  # fmt: skip
+    verdict = made.judge()
     assert verdict.violations == []
     assert verdict.levels["k"] == 3
-    assert verdict.levels["l_frequency"] == pytest.approx(1.5)
-    manifest["guarantees"] = promise(3, 1.51)
-    assert answers(check(manifest, frame, original=table, rows=np.arange(3)))["l (frequency)"] is False
+    assert verdict.levels["l_frequency"] == 1.5
+    made.manifest["guarantees"] = promise(3, 1.51)
+    assert answers(made.judge())["l (frequency)"] is False
 
 
 def test_exact_values_between_the_bounds_are_neither_accepted_nor_refused():
@@ -167,7 +171,8 @@ def test_exact_values_between_the_bounds_are_neither_accepted_nor_refused():
     verdict = verdict_of("Table 1(c)", 2, 2)
     assert verdict.levels["l_distinct"] == 2
     cells = [("21-55", "10***")] * 5
-    frame_parts = release(cells, EXACT, recoding="non-homogeneous", guarantees=promise(2, 3))
-    middle = check(*frame_parts, original=TABLE_1A, rows=np.arange(5))
+    made = release(cells, EXACT, recoding="non-homogeneous", guarantees=promise(2, 3))
+    made.private = {"rows": made.private["rows"]}
+    middle = made.judge()
     assert answers(middle)["l (frequency)"] is None
     assert middle.levels["l_frequency"] == pytest.approx(5 / 2)

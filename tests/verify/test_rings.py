@@ -8,16 +8,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.verify import check, rings
+from incrowd.verify import rings
 from verify.build import answers, put
-from verify.test_papers import EXACT, ROWS, TABLE_1A, TABLE_1C, promise, release
+from verify.test_papers import EXACT, TABLE_1A, TABLE_1C, promise, release
 
 RINGS = pl.DataFrame({"ring": [4, 4, 4, 9, 9], "cell": [0, 1, 2, 0, 1], "original": [0, 1, 2, 0, 1], "width": [2] * 5})
 
 
-def verdict_of(*, k=2, l=2, laid=RINGS, diseases=EXACT, cells=TABLE_1C, rows=ROWS, original=TABLE_1A, only=False):
-    made = release(cells, diseases, recoding="non-homogeneous", guarantees=promise(k, l))
-    return check(*made, original=original, rows=rows, rings=laid, promises_only=only)
+def verdict_of(*, k=2, l=2, laid=RINGS, diseases=EXACT, cells=TABLE_1C, rows=None, original=TABLE_1A, only=False):
+    made = release(cells, diseases, recoding="non-homogeneous", guarantees=promise(k, l), original=original)
+    made.private["rings"] = laid
+    if rows is not None:
+        made.set_rows(rows)
+    return made.judge(only=only)
 
 
 @pytest.mark.parametrize("only", [True, False])
@@ -45,7 +48,7 @@ def shifted(column, by):
 
 def test_another_shift_is_another_assignment():
     """The cell at place 0 gets the person at place 1, and so on: a row is its person's in all but its cell."""
-    rows = np.array([1, 2, 0, 3, 4])
+    rows = [1, 2, 0, 3, 4]
     moved = [EXACT[i] for i in rows]
     assert verdict_of(rows=rows, laid=shifted("original", 1), diseases=moved).violations == []
     assert answers(verdict_of(rows=rows, laid=RINGS, diseases=moved))["rings"] is False
@@ -63,11 +66,7 @@ def test_another_shift_is_another_assignment():
         (put(RINGS, "cell", 0, 3), "outside its ring"),
         (put(RINGS, "original", 0, -1), "outside its ring"),
         (put(RINGS, "ring", 0, -1), "without a number"),
-        (put(RINGS, "ring", 0, None), "4 of 5 rows"),
         (put(RINGS, "ring", 0, 9), "outside its ring"),
-        (RINGS.head(4), "4 of 5 rows"),
-        (RINGS.drop("width"), "whole numbers"),
-        (RINGS.with_columns(pl.col("cell").cast(pl.Float64)), "whole numbers"),
         (shifted("cell", 1), "lack an original"),
     ],
 )
@@ -77,25 +76,39 @@ def test_rings_that_are_none_are_refused(laid, why):
     assert why in next(c.detail for c in verdict.checks if c.name == "rings")
 
 
+@pytest.mark.parametrize(
+    "laid",
+    [
+        put(RINGS, "ring", 0, None),
+        RINGS.head(4),
+        RINGS.drop("width"),
+        RINGS.select("cell", "ring", "original", "width"),
+        RINGS.with_columns(pl.col("cell").cast(pl.Float64)),
+        {"ring": [1]},
+    ],
+)
+def test_rings_in_another_form_are_refused(laid):
+    verdict = verdict_of(laid=laid)
+    assert answers(verdict)["private folder"] is False
+    assert answers(verdict)["rings"] is None
+    assert "holds rings in another form" in str(verdict)
+
+
 def alike(*, k, shift):
     """Six people whom nothing tells apart, on one ring of windows of two."""
     original = pl.DataFrame({"age": [21] * 6, "zip": ["10055"] * 6, "disease": ["Flu", "Angina"] * 3})
-    manifest, frame = release(
-        [("21", "10055")] * 6, list("FA" * 3), recoding="non-homogeneous", guarantees=promise(k, 2)
+    made = release(
+        [("21", "10055")] * 6, list("FA" * 3), recoding="non-homogeneous", guarantees=promise(k, 2), original=original
     )
-    manifest["rows"] |= {"input": 6, "suppressed": 0}
-    manifest["quasi"][0]["marginal"], manifest["quasi"][1]["marginal"] = [6, 0, 0, 0], [0, 6, 0, 0]
-    manifest["sensitive"]["marginal"] = [3, 0, 3, 0]
-    manifest["dropped"] = []
     laid = pl.DataFrame({"ring": [0] * 6, "cell": [(i - shift) % 6 for i in range(6)], "original": range(6)})
-    return manifest, frame, original, laid.with_columns(width=pl.lit(2))
+    made.private["rings"] = laid.with_columns(width=pl.lit(2, pl.Int64))
+    return made
 
 
 @pytest.mark.parametrize("only", [True, False])
 def test_a_person_outside_the_window_of_the_own_cell_is_found(only):
     for shift, fine in [(0, True), (1, True), (2, False), (5, False)]:
-        manifest, frame, original, laid = alike(k=2, shift=shift)
-        verdict = check(manifest, frame, original=original, rows=np.arange(6), rings=laid, promises_only=only)
+        verdict = alike(k=2, shift=shift).judge(only=only)
         assert answers(verdict)["rings"] is fine
         assert verdict.ok is fine
 
@@ -103,8 +116,7 @@ def test_a_person_outside_the_window_of_the_own_cell_is_found(only):
 @pytest.mark.parametrize("only", [True, False])
 def test_the_width_of_the_rings_decides_on_k(only):
     """Each of the six fits all six cells, and yet is behind one of two of them."""
-    manifest, frame, original, laid = alike(k=5, shift=1)
-    verdict = check(manifest, frame, original=original, rows=np.arange(6), rings=laid, promises_only=only)
+    verdict = alike(k=5, shift=1).judge(only=only)
     assert answers(verdict)["k"] is False
     assert verdict.levels["k"] == 2
 
@@ -126,12 +138,21 @@ def test_values_of_neighbours_that_are_too_alike_are_found(only):
     assert verdict.levels["l_frequency"] == 1
 
 
-def test_rings_need_the_row_map_and_a_non_homogeneous_release():
-    assert "rings" not in answers(verdict_of(rows=None))
+def test_rings_belong_to_a_non_homogeneous_release():
     made = release(TABLE_1C, EXACT, recoding="homogeneous", guarantees=promise(2, 2))
-    verdict = check(*made, original=TABLE_1A, rows=ROWS, rings=RINGS)
+    made.private["rings"] = RINGS
+    verdict = made.judge()
     assert "rings" not in answers(verdict)
+    assert answers(verdict)["private folder"] is False
     assert answers(verdict)["k"] is False
+
+
+def test_without_rings_k_is_what_fits_and_the_rings_stay_open():
+    made = release(TABLE_1C, EXACT, recoding="non-homogeneous", guarantees=promise(2, 2))
+    made.private = None
+    verdict = made.judge()
+    assert answers(verdict)["rings"] is None
+    assert not verdict.complete
 
 
 def test_windows_and_values_are_counted_as_the_definition_says(monkeypatch):
