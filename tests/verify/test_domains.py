@@ -422,7 +422,8 @@ def ranges(kind="int", cuts=(), exact=False, missing=None, counts=None):
         ("int", [17.5, 20, 21.5], True), ("int", [20, 20.5], True), ("int", [17.25], False), ("int", [17.0], False),
         ("int", [20.5, 20], False), ("int", [float("inf")], False), ("int", ["20"], False), ("int", [True], False),
         ("float", [0.1, 0.25], True), ("float", [0.1, 0.1], False), ("float", [float("nan")], False),
-        ("date", ["2020-01-01", "2021-01-01"], True), ("date", ["2021-01-01", "2020-01-01"], False), ("date", [3], False),
+        ("date", ["2020-01-01", "2021-01-01"], True), ("date", ["2021-01-01", "2020-01-01"], False),
+        ("date", [3], False),
         ("int", [2**52 + 0.5], False),
     ],
 )  # fmt: skip
