@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 _STEP = 1 << 16
+_PLAIN = 1e-4, 1e15
 _FRACTION = {"ms": "%.3f", "us": "%.6f", "ns": "%.9f"}
 
 
@@ -63,22 +64,29 @@ def as_fields(column: pl.Series) -> pl.Series:
 
 def _float_fields(column: pl.Series) -> pl.Series:
     """Write floats as Python does, those of 32 bits by the fewest digits that tell them apart."""
-    known = column.unique().drop_nulls()
+    text, size = column.cast(pl.String()), column.abs()
+    plain = (size == 0) | ((size >= _PLAIN[0]) & (size < _PLAIN[1]))  # polars writes these as Python does
+    if plain.all():
+        return text
+    known = column.filter(~plain).unique()
     numbers = known.to_list() if column.dtype == pl.Float64 else [float(str(value)) for value in known.to_numpy()]
     texts = pl.Series([repr(number) for number in numbers], dtype=pl.String())
-    return column.replace_strict(known, texts, default=None, return_dtype=pl.String())
+    return column.replace_strict(known, texts, default=text, return_dtype=pl.String())
 
 
 def _quoted(text: pl.Series) -> pl.Series:
     """Quote what contains a comma, a quote or a line end, and an empty text, which would be a missing value."""
-    needed = (text.str.contains(r'[,"\r\n]') | (text == "")).fill_null(value=False)
-    if not needed.any():
+    if not _needs_quotes(text.unique()).any():
         return text
-    return ('"' + text.str.replace_all('"', '""', literal=True) + '"').zip_with(needed, text)
+    return ('"' + text.str.replace_all('"', '""', literal=True) + '"').zip_with(_needs_quotes(text), text)
+
+
+def _needs_quotes(text: pl.Series) -> pl.Series:
+    return (text.str.contains(r'[,"\r\n]') | (text == "")).fill_null(value=False)
 
 
 def _lines(fields: list[pl.Series]) -> bytes:
     missing = '""' if len(fields) == 1 else ""
     table = pl.DataFrame([field.fill_null(missing).alias(str(number)) for number, field in enumerate(fields)])
-    lines = table.select(pl.concat_str(pl.all(), separator=",")).to_series().to_list()
-    return "".join(f"{line}\n" for line in lines).encode()
+    lines: str = table.select(pl.concat_str(pl.all(), separator=",").str.join("\n")).item()
+    return (lines + "\n").encode()
