@@ -118,9 +118,9 @@ def test_existing_folder_is_refused(tmp_path, position, is_file):
         paths[position].write_text("mine")
     else:
         paths[position].mkdir()
-    with pytest.raises(InputError, match=r'Output folder ".*" exists\.') as caught, atomic_folders(*paths):
+    with pytest.raises(InputError, match="exists already") as caught, atomic_folders(*paths):
         pytest.fail("must not start")
-    assert "Remove it first" in caught.value.hint
+    assert "remove it first" in caught.value.hint
     assert names(tmp_path) == [paths[position].name]
 
 

@@ -52,10 +52,10 @@ def init(
     quiet: Quiet = False,
 ) -> None:
     """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
-    from incrowd import workflow
+    from incrowd import io, workflow
 
     screen = Screen(quiet=quiet, as_json=as_json)
-    workflow.refuse_existing(output)
+    io.refuse_existing(output)
     with screen.progress() as progress:
         found = workflow.propose(
             data, sensitive=sensitive, missing_tokens=missing_token or (), query=query, run=workflow.Run(progress)
@@ -180,10 +180,10 @@ def audit(
     """Find out whom a model of any origin gives away; exit code 3 if somebody is in a crowd below k."""
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
-        from incrowd import workflow
+        from incrowd import io, workflow
 
         if repair is not None:
-            workflow.refuse_existing(repair)
+            io.refuse_existing(repair)
         found = workflow.audit(
             model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
             class_public=class_public, trust=trust, run=workflow.Run(progress),

@@ -139,7 +139,7 @@ def _check_plot(plot: Path | None) -> None:
     """Refuse a picture that could not be written, before anything is computed."""
     if plot is None:
         return
-    from incrowd import plots, workflow
+    from incrowd import io, plots
 
-    workflow.refuse_existing(plot)
+    io.refuse_existing(plot)
     plots.check_file(plot)

@@ -8,6 +8,7 @@ from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
 from incrowd.io.frames import from_polars, kind_of, to_polars
+from incrowd.io.staging import refuse_existing
 
 __all__ = [
     "FORMATS",
@@ -20,6 +21,7 @@ __all__ = [
     "from_polars",
     "kind_of",
     "read",
+    "refuse_existing",
     "risky_cells",
     "to_polars",
     "value_text",

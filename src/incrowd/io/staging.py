@@ -91,8 +91,8 @@ class Staging:
 def refuse_existing(target: Path) -> None:
     """Refuse a target that is there already."""
     if os.path.lexists(target):
-        fact = f'Output folder "{target}" exists.'
-        raise InputError(fact, "Remove it first, or choose another name; nothing is ever overwritten.")
+        fact = f"{target} exists already"
+        raise InputError(fact, "choose another name, or remove it first; nothing is ever overwritten")
 
 
 @contextmanager

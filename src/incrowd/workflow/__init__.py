@@ -14,7 +14,6 @@ from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.judging import attack, audit, save_repair, verify
 from incrowd.workflow.publishing import Proposal, Publication, propose, publish
-from incrowd.workflow.sources import refuse_existing
 
 __all__ = [
     "Progress",
@@ -27,7 +26,6 @@ __all__ = [
     "evaluate",
     "propose",
     "publish",
-    "refuse_existing",
     "save_repair",
     "verify",
 ]

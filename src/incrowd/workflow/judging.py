@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd import io
 from incrowd.errors import ParameterError
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_schema, read_source, working
@@ -96,7 +97,6 @@ def audit(
     class_public, trust
         For models; see `incrowd.audit` and `incrowd.audit.files.load_model`.
     """
-    from incrowd import io
     from incrowd.audit import audit as find_spans
     from incrowd.audit.files import load_model
     from incrowd.audit.rules import audit_rules
@@ -121,7 +121,6 @@ def audit(
 
 def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
     """Write what an audit mended: a model, or a table of rules."""
-    from incrowd import io
     from incrowd.audit.files import save_model
 
     mended = found.repair()

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning
 from incrowd.runs import Run
-from incrowd.workflow.sources import Source, read_schema, read_source, refuse_existing, working
+from incrowd.workflow.sources import Source, read_schema, read_source, working
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +168,6 @@ def publish(
     excel_safe
         Also write copies of the tables whose cells no spreadsheet takes for a formula, beside the folder.
     """
-    from incrowd import io
     from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
     from incrowd.release.folder import private_folder
@@ -175,7 +175,7 @@ def publish(
     folder = Path(output)
     private = private_folder(folder)
     for path in (folder, private):
-        refuse_existing(path)
+        io.refuse_existing(path)
     roles, given = read_schema(schema), dict(parameters or {})
     publisher = make(method or default_method(roles, given), **given)
     if attacked and publisher.kind == "projections":
@@ -227,14 +227,12 @@ def _copies_of(release: Release, folder: Path) -> dict[Path, pl.DataFrame]:
     names = [folder.name] if len(stems) == 1 else [f"{folder.name}.{stem}" for stem in stems]
     paths = [folder.with_name(f"{name}.excel.csv") for name in names]
     for path in paths:
-        refuse_existing(path)
+        io.refuse_existing(path)
     return dict(zip(paths, tables, strict=True))
 
 
 def _formulas(release: Release) -> list[str]:
     """Warn of texts that a spreadsheet would run."""
-    from incrowd import io
-
     risky = dict.fromkeys(name for table in release.written_tables() for name in io.risky_cells(table))
     if not risky:
         return []

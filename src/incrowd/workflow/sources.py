@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd import io
 from incrowd.errors import ParameterError
 from incrowd.runs import Run
 
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
 
 Source = Any
 """A file, a database URL (with a query), or a frame."""
-
-
-def refuse_existing(path: str | Path) -> None:
-    """Refuse to write where something is already."""
-    if os.path.lexists(path):
-        fact = f"{path} exists already"
-        raise ParameterError(fact, "choose another name, or remove it first")
 
 
 @contextmanager
@@ -44,8 +37,6 @@ def read_source(
     missing_tokens: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return a frame from wherever it is, read as the schema says."""
-    from incrowd import io
-
     if isinstance(source, str | Path):
         return io.read(source, query=query, types=types, missing_tokens=missing_tokens, progress=run)
     return io.to_polars(source)
