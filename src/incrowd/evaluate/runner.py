@@ -34,6 +34,7 @@ from typing import Any
 import polars as pl
 
 from incrowd.errors import IncrowdError, InputError, ParameterError
+from incrowd.runs import workers
 from incrowd.version import __version__
 
 Cell = dict[str, Any]
@@ -41,6 +42,7 @@ Function = Callable[[Cell], Mapping[str, Any]]
 Progress = Callable[[str, int, int], None]
 
 _NICENESS = 10
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "INCROWD_WORKERS")
 _FILE = "cells.jsonl"
 _DIED = "The worker process died: too little memory, or a crash in native code"
 
@@ -195,10 +197,8 @@ def _be_nice() -> None:
 @contextmanager
 def _few_threads(jobs: int) -> Iterator[None]:
     """Let workers that start now share the processors instead of each taking all of them."""
-    share = str(max(1, (os.cpu_count() or 1) // jobs))
-    names = [
-        name for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS") if name not in os.environ
-    ]
+    share = str(max(1, workers() // jobs))
+    names = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(names, share))
     try:
         yield

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.runs import workers
 from incrowd.verify.domain import Array
 
 _CHUNK = 1 << 16
@@ -108,7 +108,7 @@ def _count_chunk(asked: Boxes, items: Boxes, weight: Array, at: Array, starts: A
         for begin in begins:
             work(begin)
     else:
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(workers()) as pool:
             list(pool.map(work, begins))
     return out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from incrowd.runs import workers
 from incrowd.verify.domain import Array, convert, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.published import numbers_of
@@ -63,7 +63,7 @@ def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
     """Read the quasi-identifiers and the sensitive column; they must be there."""
     wanted = [(q.name, q.type) for q in claims.quasi]
     wanted += [(claims.sensitive.name, claims.sensitive.type)] if claims.sensitive is not None else []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(workers()) as pool:
         found = list(pool.map(lambda about: read_column(original[about[0]], about[1], claims.tokens), wanted))
     dropped = np.zeros(original.height, np.bool_)
     if claims.policy == "drop":
