@@ -8,8 +8,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.attacks.differencing import differences
-from incrowd.attacks.scene import look
-from incrowd.attacks.told_counts import collect, label_of_people, likelihood
+from incrowd.attacks.published_counts import collect, label_of_people, likelihood
+from incrowd.attacks.scene import build_scene
 from incrowd.release.cut_points import cut_points
 from incrowd.release.domains import rounded
 
@@ -72,8 +72,8 @@ def test_exact_counts_give_the_person_away(frame, method, gone):
 
 def test_what_is_learned_from_exact_counts_is_the_person(frame):
     more, less = pair(frame, ic.NSVDist(k=5), 11, "exact")
-    scene = look(more, frame)
-    (found,) = differences(scene, [look(less, frame, same=False)])
+    scene = build_scene(more, frame)
+    (found,) = differences(scene, [build_scene(less, frame, same=False)])
     truth = true_labels(scene, found.claims, 11, frame[11, "ill"])
     assert [int(claim.belief.argmax()) for claim in found.claims] == truth
     assert all(claim.belief.max() == 1 for claim in found.claims)
@@ -148,7 +148,7 @@ def test_roundings_average_out_over_hundreds_of_releases_and_not_over_two(frame,
         manifest = replace(release.manifest, quasi=entries, domains="joined")
         return replace(release, manifest=manifest)
 
-    scene, without = look(more, frame), look(less, frame, same=False)
+    scene, without = build_scene(more, frame), build_scene(less, frame, same=False)
     tables = [replace(scene, release=again(more)) for _ in range(times)]
     others = [replace(without, release=again(less)) for _ in range(times)]
     (found,) = differences(tables[0], [*tables[1:], *others])
@@ -183,7 +183,7 @@ def test_cuts_drawn_by_chance_do_not_tell_where_the_person_was():
 
 def test_counts_are_those_of_the_manifest(frame):
     release = ic.Mondrian(k=5).publish(frame, SCHEMA)
-    scene = look(release, frame)
+    scene = build_scene(release, frame)
     for name, counts in collect(scene).items():
         if counts.role == "quasi":
             true = np.bincount(label_of_people(scene, name), minlength=len(counts.labels))

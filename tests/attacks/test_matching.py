@@ -13,7 +13,7 @@ import naive_attacks
 from attacks import small_releases
 from incrowd.attacks import linking, matching
 from incrowd.attacks.registry import Given
-from incrowd.attacks.scene import look
+from incrowd.attacks.scene import build_scene
 from incrowd.manifest import Guarantee
 
 
@@ -35,7 +35,7 @@ def test_pairs_and_possible_pairs_are_those_of_brute_force(seed, n, n_suppressed
     release = small_releases.without(small_releases.widened(rng, frame), min(n_suppressed, n - 1))
     if not knows_map:
         release = replace(release, private=None)
-    scene = look(release, frame)
+    scene = build_scene(release, frame)
     rows = list(zip(release.lo.tolist(), release.hi.tolist(), strict=True))
     codes = scene.codes.tolist()
     fitting = {(i, r) for i in range(n) for r in range(len(rows)) if naive_attacks.fits(codes[i], rows[r])}
@@ -80,7 +80,7 @@ def test_risks_are_counted_person_by_person(seed):
     rng = np.random.default_rng(seed)
     frame = small_releases.people(rng, 12)
     release = small_releases.widened(rng, frame)
-    scene = look(release, frame)
+    scene = build_scene(release, frame)
     rows = list(zip(release.lo.tolist(), release.hi.tolist(), strict=True))
     codes = scene.codes.tolist()
     per_person = [sum(naive_attacks.fits(x, row) for row in rows) for x in codes]

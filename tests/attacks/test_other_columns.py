@@ -10,7 +10,7 @@ from incrowd.attacks import matching
 from incrowd.attacks.linking import count
 from incrowd.attacks.other_columns import judge
 from incrowd.attacks.registry import Given
-from incrowd.attacks.scene import look
+from incrowd.attacks.scene import build_scene
 from incrowd.release import Blocks
 
 QUASI = {"q0": ic.Intervals(), "q1": ic.Intervals()}
@@ -65,7 +65,7 @@ def test_claims_are_counted_person_by_person():
         frame, ic.Schema(quasi={"q": ic.Intervals()}, sensitive="ill", other=["note"]), seed=1
     )
     wide = small_releases.with_boxes(release, release.lo, release.hi, k=3)
-    scene = look(wide, frame)
+    scene = build_scene(wide, frame)
     possible = matching.prune(scene)
     told = judge(scene, possible, count(scene, possible)[0])
     assert told.success.claimed == 2  # the two at 0 have two rows, the three at 1 have three

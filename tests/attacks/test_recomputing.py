@@ -9,7 +9,7 @@ from attacks import small_releases
 from attacks.paper import paper
 from incrowd.attacks import propagation, reconstruction
 from incrowd.attacks.recomputing import Sightings, method_of
-from incrowd.attacks.scene import look
+from incrowd.attacks.scene import build_scene
 from incrowd.attacks.statements import collect, state
 
 
@@ -24,7 +24,7 @@ def people(n=60):
 def test_repetition_narrows_statements_that_do_not_name_everybody_and_no_others(l, domains):
     frame = people()
     release = paper(4, l).publish(frame, small_releases.schema(frame), seed=1, domains=domains)
-    scene = look(release, frame)
+    scene = build_scene(release, frame)
     statements = collect(scene)
     assert any(s.whole for s in statements)
     assert any(not s.whole for s in statements)
@@ -45,7 +45,7 @@ def test_repetition_narrows_statements_that_do_not_name_everybody_and_no_others(
 
 def test_few_sightings_prove_nothing():
     frame = people()
-    scene = look(paper(4).publish(frame, small_releases.schema(frame), seed=1), frame)
+    scene = build_scene(paper(4).publish(frame, small_releases.schema(frame), seed=1), frame)
     statements = collect(scene)
     seen = Sightings(scene, statements, method_of(scene))
     seen.run(scene.truth, np.random.default_rng(0))
@@ -55,8 +55,8 @@ def test_few_sightings_prove_nothing():
 def test_only_the_published_mode_of_the_paper_is_repeated():
     frame = people()
     for method in (ic.NSVDist(k=4), ic.Mondrian(k=4)):
-        assert method_of(look(method.publish(frame, small_releases.schema(frame), seed=1), frame)) is None
-    found = method_of(look(paper(4, 2).publish(frame, small_releases.schema(frame), seed=1), frame))
+        assert method_of(build_scene(method.publish(frame, small_releases.schema(frame), seed=1), frame)) is None
+    found = method_of(build_scene(paper(4, 2).publish(frame, small_releases.schema(frame), seed=1), frame))
     assert (found.k, found.l, found.mode) == (4, 2, "paper")
 
 
@@ -85,6 +85,6 @@ def test_totals_are_a_statement_about_everybody_only_where_they_are_exact(domain
 
 def test_exact_values_tell_totals_whatever_the_domains():
     frame = people()
-    scene = look(ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1), frame)
+    scene = build_scene(ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1), frame)
     assert scene.release.manifest.domains == "joined"
     assert scene.totals_are_exact

@@ -11,7 +11,7 @@ import naive_attacks
 from attacks import small_releases
 from attacks.paper import paper
 from incrowd.attacks import propagation, worlds
-from incrowd.attacks.scene import look
+from incrowd.attacks.scene import build_scene
 from incrowd.attacks.statements import collect, state
 from incrowd.datasets import adult
 
@@ -38,7 +38,7 @@ def test_what_is_ruled_out_is_ruled_out_in_every_world(seed, n, kind):
     else:
         method = paper(2) if kind == "nsvdist" else ic.Mondrian(k=2)
         release = method.publish(frame, small_releases.schema(frame), seed=1)
-    scene = look(release, frame)
+    scene = build_scene(release, frame)
     statements = collect(scene)
     start = np.ones((n, scene.n_values), bool)
     left = naive_attacks.left_possible(told(statements), start)

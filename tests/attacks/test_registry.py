@@ -8,7 +8,7 @@ import pytest
 import incrowd as ic
 from attacks import small_releases
 from incrowd.attacks import ATTACKS, Finding, Given, attack_names, find_attack, registry
-from incrowd.attacks.scene import look
+from incrowd.attacks.scene import build_scene
 
 
 def counted(given):
@@ -40,7 +40,7 @@ def test_an_attack_of_another_package_runs_with_the_others(release, monkeypatch)
     assert attack_names() == [*ATTACKS, "counting"]
     report = ic.attack(found, frame, attacks=["linking", "counting"])
     assert report["counting"].why == "12 people"
-    assert find_attack("counting")(Given(look(found, frame))).why == "12 people"
+    assert find_attack("counting")(Given(build_scene(found, frame))).why == "12 people"
 
 
 def test_a_name_of_ours_is_ours(monkeypatch):

@@ -16,7 +16,7 @@ from incrowd import io
 from incrowd.attacks.finding import Finding, Score
 from incrowd.attacks.registry import ATTACKS, Given, Progress, attack_names, find_attack
 from incrowd.attacks.report import AttackReport
-from incrowd.attacks.scene import look
+from incrowd.attacks.scene import build_scene
 from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.release import Release, RowRelease
 
@@ -71,9 +71,9 @@ def attack(
         raise ParameterError(fact, "it is a share of the people, from 0 to 1")
     report = progress or (lambda _stage, _done, _total: None)
     loaded, frame = load(release), io.to_polars(original)
-    scene = look(loaded, frame)
+    scene = build_scene(loaded, frame)
     others = () if earlier is None else (earlier,) if isinstance(earlier, Release | str | Path) else tuple(earlier)
-    before = tuple(look(load(other), frame[scene.rows.tolist()], same=False) for other in others)
+    before = tuple(build_scene(load(other), frame[scene.rows.tolist()], same=False) for other in others)
     outside = None if non_members is None else io.to_polars(non_members)
     findings, order = [], attack_names()
     for n, (name, run) in enumerate(chosen.items()):

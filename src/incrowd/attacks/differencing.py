@@ -33,9 +33,9 @@ import polars as pl
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
 from incrowd.attacks.other_columns import hash_rows
+from incrowd.attacks.published_counts import QUASI, SENSITIVE, Counts, collect, label_of_people, likelihood, shares
 from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Floats, Scene
-from incrowd.attacks.told_counts import QUASI, SENSITIVE, Counts, collect, label_of_people, likelihood, shares
 
 _SURE = 0.9
 

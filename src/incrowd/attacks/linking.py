@@ -51,12 +51,12 @@ def attack(given: Given) -> Finding:
     if exact:
         why.append(f"and {fitting_rows.min()} rows for a person")
         broken |= bool(few_rows.any())
-    told = judge(scene, scene.pairs, fitting_rows)
-    if told is not None:
-        numbers |= told.numbers
-        why.append(told.why)
-        broken |= told.broken
-        at_risk = at_risk | (few_rows & told.broken)
+    disclosed = judge(scene, scene.pairs, fitting_rows)
+    if disclosed is not None:
+        numbers |= disclosed.numbers
+        why.append(disclosed.why)
+        broken |= disclosed.broken
+        at_risk = at_risk | (few_rows & disclosed.broken)
     elif few_rows.any() and not exact:
         why.append(f"a person may fit a single row, whose shares are those of at least {scene.k} people")
     success, baseline = None, None

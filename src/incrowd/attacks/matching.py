@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, worst
 from incrowd.attacks.linking import count
-from incrowd.attacks.other_columns import dealt_out, judge
+from incrowd.attacks.other_columns import judge, shuffled_in_blocks
 from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Int64, Pairs, Scene
 from incrowd.hierarchy.hierarchy import Codes
@@ -45,10 +45,12 @@ def attack(given: Given) -> Finding:
     rows_before, people_before = count(scene, scene.pairs)
     rows, people = count(scene, possible)
     others = scene.release.other.width > 0
-    own = scene.release.sensitive is not None or (others and not dealt_out(scene))  # what a row tells of its person
+    own = scene.release.sensitive is not None or (
+        others and not shuffled_in_blocks(scene)
+    )  # what a row tells of its person
     few = rows < scene.k
-    told = judge(scene, possible, rows)
-    broken = (own and bool((people < scene.k).any() or few.any())) or (told is not None and told.broken)
+    disclosed = judge(scene, possible, rows)
+    broken = (own and bool((people < scene.k).any() or few.any())) or (disclosed is not None and disclosed.broken)
     numbers: dict[str, float | int | None] = {
         "concealment_level": int(rows.min()),
         "people_per_row_min": int(people.min()),
@@ -66,9 +68,9 @@ def attack(given: Given) -> Finding:
         why += " people per row as it is. To know one's row breaks no promise: its shares are those of at least "
         why += f"{scene.k} people"
         why += ", and its other columns are of somebody drawn from a block of as many" if others else ", not one's own"
-    if told is not None:
-        why += f"; {told.why}"
-        numbers |= told.numbers
+    if disclosed is not None:
+        why += f"; {disclosed.why}"
+        numbers |= disclosed.numbers
     verdict: Outcome = "above the promise" if broken else "withstood"
     at_risk = few if broken else np.zeros(scene.n_people, np.bool_)
     n = scene.n_people

@@ -9,7 +9,6 @@ nothing about the person; k promises that they are right at most once in k times
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +18,11 @@ from incrowd.attacks.finding import Score, wilson
 from incrowd.attacks.scene import Int64, Pairs, Scene
 
 _MOST_PEOPLE = 2000  # about whom claims are scored: more do not make the interval much narrower
+_MOST_ALIKE = 5 * 10**6  # pairs of a row and somebody who fits it that the baseline is taken from
 
 
 @dataclass(frozen=True)
-class Told:
+class Disclosure:
     """What the *other* columns of few rows tell.
 
     Attributes
@@ -61,13 +61,13 @@ class Told:
         }
 
 
-def dealt_out(scene: Scene) -> bool:
+def shuffled_in_blocks(scene: Scene) -> bool:
     """Tell whether the *other* columns of a row are those of somebody of a block, and not of its person."""
     about = scene.release.manifest.sensitive
     return about is not None and about.form == "shares"
 
 
-def judge(scene: Scene, pairs: Pairs, rows: Int64) -> Told | None:
+def judge(scene: Scene, pairs: Pairs, rows: Int64) -> Disclosure | None:
     """Score what people with fewer than k rows can be told by them; ``None`` where there is nothing to tell.
 
     Parameters
@@ -85,34 +85,38 @@ def judge(scene: Scene, pairs: Pairs, rows: Int64) -> Told | None:
         few = few[np.linspace(0, len(few) - 1, _MOST_PEOPLE).astype(np.int64)]
     shown, own = _tuples(scene, names)
     asked = pl.DataFrame({"person": few, "point": scene.point_of[few], "own": own[few]})
-    left = _pairs(pairs, np.unique(scene.point_of[few])).join(
-        pl.DataFrame({"box": scene.box_of, "shown": shown}), on="box"
-    )
-    claims = asked.join(left, on="point")
-    said = claims.group_by("person").agg(right=(pl.col("shown") == pl.col("own")).mean())
-    fits = scene.pairs
-    assert fits is not None
-    boxes = left["box"].unique()
-    alike = _pairs(fits, None).join(boxes.to_frame(), on="box", how="semi").join(
-        pl.DataFrame({"point": scene.point_of, "own": own}), on="point"
-    )  # fmt: skip
-    size = alike.group_by("box").agg(size=pl.len())
-    same = alike.group_by("box", "own").agg(same=pl.len())
-    by_box = asked.join(left.select("point", "box"), on="point").join(size, on="box")
-    by_box = by_box.join(same, on=["box", "own"], how="left").with_columns(pl.col("same").fill_null(1))
-    expected = by_box.select(pl.col("person"), share=(pl.col("same") - 1) / (pl.col("size") - 1).clip(lower_bound=1))
-    usual = expected.group_by("person").agg(right=pl.col("share").mean())
+    wanted = np.zeros(len(scene.points), np.bool_)
+    wanted[scene.point_of[few]] = True
+    left = asked.join(_frame(pairs, wanted[pairs.points]), on="point")
+    rows_left = left.join(pl.DataFrame({"box": scene.box_of, "shown": shown}), on="box")
+    said = rows_left.group_by("person").agg(right=(pl.col("shown") == pl.col("own")).mean())
+    usual = left.join(_alike(scene, left["box"].unique().sort().to_numpy(), own), on=["box", "own"])
+    usual = usual.group_by("person").agg(right=pl.col("alike").mean())
     n = len(few)
     success = Score("other columns of a person with few rows", float(said["right"].sum()), n, scene.n_people)
-    baseline = Score("the same of somebody alike", float(usual["right"].sum()), n, scene.n_people)
+    baseline = Score("the same of somebody alike", n * float(usual["right"].mean() or 0.0), n, scene.n_people)  # type: ignore[arg-type]
     share = baseline.precision or 0.0
-    return Told(success, baseline, share + (1 - share) / scene.k)
+    return Disclosure(success, baseline, share + (1 - share) / scene.k)
 
 
-def _pairs(pairs: Pairs, points: npt.NDArray[Any] | None) -> pl.DataFrame:
-    """Return pairs of a point and a box, of some points."""
-    found = pl.DataFrame({"point": pairs.points.astype(np.int64), "box": pairs.boxes.astype(np.int64)})
-    return found if points is None else found.join(pl.DataFrame({"point": points}), on="point", how="semi")
+def _alike(scene: Scene, boxes: Int64, own: npt.NDArray[np.uint64]) -> pl.DataFrame:
+    """Return for boxes and the columns of each person in them which share of the others there has the same ones."""
+    pairs = scene.pairs
+    assert pairs is not None
+    people = pairs.per_box(scene.point_size)[boxes]
+    some = boxes[: max(1, int(np.searchsorted(np.cumsum(people), _MOST_ALIKE)))]
+    wanted = np.zeros(len(scene.box_size), np.bool_)
+    wanted[some] = True
+    inside = _frame(pairs, wanted[pairs.boxes]).join(pl.DataFrame({"point": scene.point_of, "own": own}), on="point")
+    same = inside.group_by("box", "own").agg(same=pl.len())
+    sizes = pl.DataFrame({"box": some, "size": people[: len(some)]})
+    return same.join(sizes, on="box").select(
+        "box", "own", alike=(pl.col("same") - 1.0) / (pl.col("size") - 1.0).clip(lower_bound=1.0)
+    )
+
+
+def _frame(pairs: Pairs, which: npt.NDArray[np.bool_]) -> pl.DataFrame:
+    return pl.DataFrame({"point": pairs.points[which].astype(np.int64), "box": pairs.boxes[which].astype(np.int64)})
 
 
 def _tuples(scene: Scene, names: list[str]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

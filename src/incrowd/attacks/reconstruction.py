@@ -75,7 +75,7 @@ def attack(given: Given) -> Finding:
     finding = judged(blocks or statements)
     if not blocks or finding.ok:
         return finding
-    if scene.release.manifest.method.parameters["k"] < _HIDES_BLOCKS:
+    if scene.k < _HIDES_BLOCKS:
         return replace(finding, why=f"{finding.why}; he knows the blocks, which a k as small as this does not hide")
     bound = f"; told the owner's blocks as well, which are not published, he would reach: {finding.success}"
     finding = judged(statements)

@@ -186,7 +186,7 @@ class Scene:
         return np.concatenate([[0], np.cumsum(self.point_size)]), np.argsort(self.point_of, kind="stable")
 
 
-def look(release: RowRelease, original: pl.DataFrame, *, same: bool = True) -> Scene:
+def build_scene(release: RowRelease, original: pl.DataFrame, *, same: bool = True) -> Scene:
     """Code the people of the original by the hierarchies of the release.
 
     `same` demands that it is the table of this release; otherwise people whom the release does not know fit no row.
