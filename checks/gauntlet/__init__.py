@@ -1,5 +1,5 @@
-"""The gauntlet: random tables are published, saved, checked on disk by a plain oracle, forged, killed, and starved of disk.
+"""The gauntlet: random tables are published and checked on disk by a plain oracle; releases are forged, runs killed.
 
-Nothing here but `cases` and `crashes`, which publish, and `plants`, which asks for verdicts, imports incrowd: the oracle
-is written from docs/release-format.md and the original table alone. Run it as ``python -m checks.gauntlet [minutes]``.
+Only what publishes (`cases`, `trial`, `crashes`) and what asks for verdicts (`forging`) imports incrowd: the oracle is
+written from docs/release-format.md and the original table alone. Run it as ``python -m checks.gauntlet [minutes]``.
 """

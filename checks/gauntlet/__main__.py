@@ -1,4 +1,4 @@
-"""Runs the gauntlet for some minutes on all cores and prints what was tried and what escaped; exit code 1 on escapes."""
+"""Runs the gauntlet for some minutes and prints what was tried and what escaped; exit code 1 on escapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from datetime import date
 # Tables are small: threads would only get in each other's way. Polars reads this when it is loaded.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
-from checks.gauntlet.jobs import Report, do_job, plant_all, try_table  # noqa: E402
+from checks.gauntlet.jobs import Report, do_job, plant_all, try_table
 
 SHARES = {"tables": 0.72, "plants": 0.14, "kills": 0.12, "disks": 0.02}
 """How the time is shared out."""
@@ -66,7 +66,9 @@ def _run(seconds: float, seed: str, workers: int, report: Report) -> None:
                 try:
                     report.add(future.result())
                 except BrokenProcessPool:
-                    report.escapes.append(f"a worker died with job {job} or one of {list(pending.values())} (seed {seed})")
+                    report.escapes.append(
+                        f"a worker died with job {job} or one of {list(pending.values())} (seed {seed})"
+                    )
                     return
                 _show(report, end)
 
@@ -84,7 +86,12 @@ def _show(report: Report, end: float) -> None:
 
 
 def _print(report: Report, seed: str) -> None:
-    for kind, title in (("tables", "Tables published, by method"), ("plants", "Planted violations"), ("kills", "Kills"), ("disks", "Full disks")):
+    for kind, title in (
+        ("tables", "Tables published, by method"),
+        ("plants", "Planted violations"),
+        ("kills", "Kills"),
+        ("disks", "Full disks"),
+    ):
         tried = sorted({what for own, what, _ in report.counts if own == kind})
         if tried:
             print(f"\n{title}")

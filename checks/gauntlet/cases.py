@@ -146,7 +146,18 @@ def _quasi(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) 
     if rng.random() < 0.3:
         column = with_gaps(rng, column, tokens)
     choices: dict[str, tuple[str, ...]] = {
-        "int": ("intervals", "intervals", "ends", "declared", "balanced", "bins", "frequency", "mdl", "none", "prefixes"),
+        "int": (
+            "intervals",
+            "intervals",
+            "ends",
+            "declared",
+            "balanced",
+            "bins",
+            "frequency",
+            "mdl",
+            "none",
+            "prefixes",
+        ),
         "float": ("intervals", "intervals", "balanced", "bins", "frequency", "mdl", "none"),
         "str": ("none", "balanced", "frequency", "prefixes", "tree", "names", "intervals"),
         "date": ("intervals", "dates", "balanced", "none"),

@@ -45,7 +45,7 @@ def publish_forever(place: Path, method: str, n: int) -> None:
     """Save a release under a new name, again and again; what the child does."""
     frame, schema = people(n)
     release = ic.publish(frame, schema, method=method, k=3)
-    print(_READY, flush=True)  # noqa: T201 - the parent waits for it
+    print(_READY, flush=True)
     for number in range(100_000):
         release.save(place / f"out-{number}")
 
@@ -92,7 +92,7 @@ def _judge_leftovers(place: Path, n: int) -> Outcome:
                 return Outcome("escaped", f"a release without its private folder: {name}")
             ic.Release.load(place / name)
             verdict = ic.verify(place / name, frame)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is an escape
+        except Exception as error:  # whatever it is, it is an escape
             return Outcome("escaped", f"a killed run left {name}, which does not load: {what_and_where(error)}")
         if not verdict.ok or not verdict.complete:
             return Outcome("escaped", f"a killed run left {name}, which does not verify")
@@ -136,7 +136,7 @@ def _judge_full(release: ic.Release, place: Path) -> Outcome:
     except IncrowdError:
         left = [path.name for path in place.iterdir()]
         return Outcome("escaped", f"a full disk left {', '.join(left)}") if left else Outcome("refused")
-    except Exception as error:  # noqa: BLE001 - whatever is not ours is an escape
+    except Exception as error:  # whatever is not ours is an escape
         return Outcome("escaped", what_and_where(error))
     there = sorted(path.name for path in place.iterdir())
     return Outcome("survived") if there == ["out", "out.private"] else Outcome("escaped", f"left {', '.join(there)}")

@@ -39,7 +39,9 @@ class Plant:
 PLANTS: dict[str, Plant] = {}
 
 
-def plant(*, sure: bool, honest: bool = False, on_files: bool = False) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
+def plant(
+    *, sure: bool, honest: bool = False, on_files: bool = False
+) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
     """Enter a function into the catalogue under its name."""
 
     def enter(act: Callable[..., bool]) -> Callable[..., bool]:

@@ -88,7 +88,12 @@ def csv_written_otherwise(folder: Path, rng: random.Random) -> bool:
         raw + b"\n",
         raw[:-1],
         first + b" \n" + rest,
-        b'"' + first.partition(b",")[0].replace(b'"', b"") + b'"' + first[len(first.partition(b",")[0]) :] + b"\n" + rest,
+        b'"'
+        + first.partition(b",")[0].replace(b'"', b"")
+        + b'"'
+        + first[len(first.partition(b",")[0]) :]
+        + b"\n"
+        + rest,
     ]
     path.write_bytes(rng.choice(ways))
     return path.read_bytes() != raw

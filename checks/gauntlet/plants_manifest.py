@@ -17,7 +17,7 @@ def _entry(f: Forger, rng: random.Random, *keys: str) -> dict[str, Any] | None:
     return rng.choice(entries) if entries else None
 
 
-@plant(sure=True)
+@plant(sure=False)
 def guarantee_removed(f: Forger, rng: random.Random) -> bool:
     """One of the guarantees that the parameters ask for is gone."""
     f.manifest["guarantees"].pop(rng.randrange(len(f.manifest["guarantees"])))
@@ -54,7 +54,9 @@ def guarantee_lowered(f: Forger, rng: random.Random) -> bool:
 @plant(sure=True)
 def guarantee_of_unknown_kind(f: Forger, rng: random.Random) -> bool:
     """A promise that nobody knows."""
-    changed = rng.choice(({"kind": "epsilon", "epsilon": 1}, {"kind": "l", "l": 2, "l_kind": TEXT}, {"kind": "k", "k": 2, "note": TEXT}))
+    changed = rng.choice(
+        ({"kind": "epsilon", "epsilon": 1}, {"kind": "l", "l": 2, "l_kind": TEXT}, {"kind": "k", "k": 2, "note": TEXT})
+    )
     f.manifest["guarantees"].append(changed)
     return True
 
@@ -87,7 +89,9 @@ def parameter_changed(f: Forger, rng: random.Random) -> bool:
     parameters = f.manifest["method"]["parameters"]
     names = [name for name in ("k", "l", "alpha", "t") if isinstance(parameters.get(name), int | float)]
     names = [name for name in names if f.manifest["method"]["name"] != "iacc" or name != "k"]
-    names = [name for name in names if f.manifest["method"]["name"] != "pais" or name != "l" or parameters.get("C", 1) == 1]
+    names = [
+        name for name in names if f.manifest["method"]["name"] != "pais" or name != "l" or parameters.get("C", 1) == 1
+    ]
     if not names:
         return False
     name = rng.choice(names)

@@ -31,7 +31,11 @@ def _relabel(f: Forger, entry: dict[str, Any], row: int, lo: Any, hi: Any) -> bo
         names = tree_names(entry, lo, hi) if entry["kind"] == "taxonomy" else order_names(entry, lo, hi)
     if names is None:
         return False
-    for column, value in ((entry["name"], min(names, key=len)), (f"{entry['name']}.lo", lo), (f"{entry['name']}.hi", hi)):
+    for column, value in (
+        (entry["name"], min(names, key=len)),
+        (f"{entry['name']}.lo", lo),
+        (f"{entry['name']}.hi", hi),
+    ):
         f.set_cells(column, [row], value)
     f.sort()
     return True
@@ -264,7 +268,11 @@ def bounds_of_another_type(f: Forger, rng: random.Random) -> bool:
     """Bounds or counts are written in a wider type, which has room for more."""
     if not f.is_rows:
         return False
-    names = [name for name, dtype in f.table.schema.items() if dtype in (pl.Int32, pl.Int64) and name not in f.manifest["other"]]
+    names = [
+        name
+        for name, dtype in f.table.schema.items()
+        if dtype in (pl.Int32, pl.Int64) and name not in f.manifest["other"]
+    ]
     names = [name for name in names if name != _exact(f)]
     if not names:
         return False

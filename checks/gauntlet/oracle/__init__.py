@@ -1,7 +1,7 @@
 """A plain judge of release folders: slow, obvious, and made of nothing but docs/release-format.md and the original.
 
-It imports nothing of incrowd. Polars reads and writes Parquet files here and does nothing else: everything is decided on
-lists of Python values.
+It imports nothing of incrowd. Polars reads and writes Parquet files here and nothing else: everything is decided
+on lists of Python values.
 """
 
 from __future__ import annotations

@@ -118,22 +118,42 @@ def _judge_leaves(
         problems.append(f"the leaves of {name!r} are not those of domains.json")
     if form == "exact" and rest:
         problems.append(f"{name!r} has joined leaves in exact domains")
-    for place, told in enumerate(leaves):
+    for place in range(len(leaves)):
         members = [leaf for leaf in exact_leaves if leaf_of[key(leaf)] == place]
-        if place not in rest:
-            single = len(members) == 1 and told_is(told, members[0])
-            if not single:
-                problems.append(f"leaf {place} of {name!r} is not the value that it says")
-            rare = form == "joined" and inside[place] < least
-            if rare and members != [None]:
-                problems.append(f"{name!r} lists a value that fewer than k rows have")
-        elif not isinstance(told, str) or entry["type"] == "date":
-            if value_of(told, entry["type"]) in exact_leaves:
-                problems.append(f"a joined leaf of {name!r} is called like a value")
-        elif entry["kind"] == "names" and form == "joined" and len(leaves) > 1 and inside[place] < least:
-            listed = [leaf for leaf in leaves if leaf is not None]
-            if len(listed) > 1:
-                problems.append(f"a joined leaf of {name!r} has fewer than k rows")
+        rare = form == "joined" and inside[place] < least
+        wrong = _rest_problem(entry, place, exact_leaves) if place in rest else _leaf_problem(entry, place, members)
+        if place not in rest and rare and members != [None]:
+            wrong = "is a value that fewer than k rows have"
+        if (
+            place in rest
+            and entry["kind"] == "names"
+            and rare
+            and len([leaf for leaf in leaves if leaf is not None]) > 1
+        ):
+            wrong = "joins fewer than k rows"
+        if wrong:
+            problems.append(f"leaf {place} of {name!r} {wrong}")
+
+
+def _leaf_problem(entry: dict[str, Any], place: int, members: list[Any]) -> str | None:
+    single = len(members) == 1 and told_is(entry["leaves"][place], members[0])
+    return None if single else "is not the value that it says"
+
+
+def _rest_problem(entry: dict[str, Any], place: int, exact_leaves: list[Any]) -> str | None:
+    """Say what is wrong with the name of a joined leaf: it is nobody's value, and in text its ancestor's name."""
+    told = entry["leaves"][place]
+    if not isinstance(told, str) or entry["type"] == "date":
+        return "is called like a value" if value_of(told, entry["type"]) in exact_leaves else None
+    if entry["kind"] == "taxonomy" and _bare(told) not in {_bare(level[place]) for level in entry["levels"]}:
+        return "is not called like its ancestor"
+    return None
+
+
+def _bare(name: str) -> str:
+    while name.endswith(" (rest)"):
+        name = name.removesuffix(" (rest)")
+    return name
 
 
 def told_is(told: Any, value: Any) -> bool:  # noqa: ANN401
@@ -144,7 +164,12 @@ def told_is(told: Any, value: Any) -> bool:  # noqa: ANN401
 
 
 def _judge_tree(
-    entry: dict[str, Any], hierarchy: dict[str, Any], leaf_of: dict[Any, int], exact_leaves: list[Any], kind: str, problems: list[str]
+    entry: dict[str, Any],
+    hierarchy: dict[str, Any],
+    leaf_of: dict[Any, int],
+    exact_leaves: list[Any],
+    kind: str,
+    problems: list[str],
 ) -> None:
     """A value's ancestors are the same in both trees, but for nodes that were joined into a leaf."""
     if entry["kind"] != "taxonomy":

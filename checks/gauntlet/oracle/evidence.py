@@ -79,7 +79,12 @@ def _judge_rings(
 
 
 def _judge_blocks(
-    found: Folder, limits: dict[str, Any], cells: list[list[Any]], values: list[Values], secret: list[Any], problems: list[str]
+    found: Folder,
+    limits: dict[str, Any],
+    cells: list[list[Any]],
+    values: list[Values],
+    secret: list[Any],
+    problems: list[str],
 ) -> None:
     blocks, members = found.private["blocks"], found.private["members"]
     k, n = limits["k"]["k"], len(cells[0])

@@ -57,13 +57,16 @@ def read_folder(folder: Path, problems: list[str]) -> Folder:
 
 def _read_private(folder: Path, secret: Path, stems: list[str], found: Folder, problems: list[str]) -> None:
     projections = stems != ["release"]
-    names = {f"rows-{number + 1}.parquet" for number in range(len(stems))} if projections else {"rows.parquet", "domains.json"}
+    names = (
+        {f"rows-{number + 1}.parquet" for number in range(len(stems))}
+        if projections
+        else {"rows.parquet", "domains.json"}
+    )
     optional = set() if projections else {"recoding.npz", "rings.parquet", "blocks.parquet", "members.parquet"}
     there = {file.name for file in secret.iterdir()} if secret.is_dir() else set()
-    for name in sorted({"manifest.json", *names} - there):
-        problems.append(f"the private folder has no {name}")
-    for name in sorted(there - names - optional - {"manifest.json"}):
-        problems.append(f"the private folder has a file too much: {name}")
+    lacking, extra = {"manifest.json", *names} - there, there - names - optional - {"manifest.json"}
+    problems += [f"the private folder has no {name}" for name in sorted(lacking)]
+    problems += [f"the private folder has a file too much: {name}" for name in sorted(extra)]
     for name in sorted(there - {"recoding.npz"}):
         file = secret / name
         if file.suffix == ".json":
@@ -75,7 +78,7 @@ def _read_private(folder: Path, secret: Path, stems: list[str], found: Folder, p
         own = {
             file.name: hashlib.sha256(file.read_bytes()).hexdigest()
             for file in (base.iterdir() if base.is_dir() else ())
-            if not (place == "private" and file.name == "manifest.json")
+            if file.is_file() and not (place == "private" and file.name == "manifest.json")
         }
         if about.get(place) != own:
             problems.append(f"the digests of the {place} files are not theirs")
@@ -136,7 +139,10 @@ def csv_bytes(table: Table) -> bytes:
     """Return the one way to write a CSV file."""
     alone = len(table) == 1
     lines = [",".join(map(_field, table))]
-    lines += [",".join('""' if alone and cell is None else _field(cell) for cell in row) for row in zip(*table.values(), strict=True)]
+    lines += [
+        ",".join('""' if alone and cell is None else _field(cell) for cell in row)
+        for row in zip(*table.values(), strict=True)
+    ]
     return "".join(f"{line}\n" for line in lines).encode("utf-8")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from checks.gauntlet.oracle.asked import Asked, key, same
@@ -53,14 +53,18 @@ def _judge_part(
 ) -> None:
     table = found.tables[f"projection-{place + 1}"]
     rows = found.private[f"rows-{place + 1}"]["row"]
-    if list(table) != [*part, label] or len(rows) != len(table[label]) or len(rows) != found.manifest["rows"]["released"]:
+    if (
+        list(table) != [*part, label]
+        or len(rows) != len(table[label])
+        or len(rows) != found.manifest["rows"]["released"]
+    ):
         problems.append(f"projection {place + 1} has other columns or rows than the manifest says")
         return
     if sorted(rows) != asked.kept:
         problems.append(f"the row map of projection {place + 1} does not name every kept row once")
         return
     ranks = [tuple(map(rank, row)) for row in zip(*table.values(), strict=True)]
-    if any(one > two for one, two in zip(ranks, ranks[1:], strict=False)):
+    if any(one > two for one, two in pairwise(ranks)):
         problems.append(f"projection {place + 1} is not in the order of what is published")
     own_class = asked.meant.get(label, asked.shown[label])
     if not all(same(own_class[row], cell) for row, cell in zip(rows, table[label], strict=True)):
@@ -110,7 +114,9 @@ def _judge_levels(found: Folder, sets: list[set[str]], label: str, problems: lis
             both = Counter(zip(groups, map(key, table[label]), strict=True))
             if min(sizes.values()) < k:
                 problems.append("a combination of a projection is shared by fewer than k rows")
-            if "l" in limits and any(Fraction(n, sizes[group]) > 1 / Fraction(str(limits["l"]["l"])) for (group, _), n in both.items()):
+            if "l" in limits and any(
+                Fraction(n, sizes[group]) > 1 / Fraction(str(limits["l"]["l"])) for (group, _), n in both.items()
+            ):
                 problems.append("a group of a projection has a class with more than 1/l")
             joint.append(both)
         for one, two in combinations(joint, 2):

@@ -32,7 +32,9 @@ def judge_promises(
         problems.append("the recoding is neither homogeneous nor non-homogeneous")
 
 
-def _judge_groups(guarantees: list[dict[str, Any]], cells: list[list[Any]], keys: list[Any] | None, problems: list[str]) -> None:
+def _judge_groups(
+    guarantees: list[dict[str, Any]], cells: list[list[Any]], keys: list[Any] | None, problems: list[str]
+) -> None:
     rows = list(zip(*cells, strict=True))
     for guarantee in guarantees:
         if guarantee["kind"] == "lkc":
@@ -154,6 +156,8 @@ def _told_problem(
 def _as_told(about: dict[str, Any], secret: list[Any]) -> list[Any]:
     """Return the listed values as they stand in the original: None first, the rest in order."""
     distinct = {str(value): value for value in secret}
-    known = sorted((v for v in distinct.values() if v is not None), key=lambda v: v.encode() if isinstance(v, str) else v)
+    known = sorted(
+        (v for v in distinct.values() if v is not None), key=lambda v: v.encode() if isinstance(v, str) else v
+    )
     found = ([None] if None in distinct.values() else []) + known
     return found if len(found) == len(about["values"]) else about["values"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ QUASI_KEYS = {
     "taxonomy": ("name", "kind", "type", "leaves", "levels", "rest", "counts"),
     "names": ("name", "kind", "type", "leaves", "rest", "counts"),
 }
+PARAMETERS = {
+    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "recoding", "strict", "mode", "loss", "presplit", "delta_c",
+    "delta_d", "keep_values", "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C", "score", "start",
+    "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation", "suppress",
+    "quasi_sets", "patience", "seconds", "archive",
+}  # fmt: skip
 
 
 def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
@@ -32,6 +39,9 @@ def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
         raise Unreadable(fact)
     judge_about(manifest, asked, problems)
     _judge_columns(found, asked, problems)
+    free = asked.method in ("nsvdist", "nhaa")
+    if manifest["recoding"] != ("non-homogeneous" if free else "homogeneous"):
+        problems.append("the recoding is not the method's")
     if problems:
         return
     n_rows = len(next(iter(table.values())))
@@ -72,8 +82,8 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
     for name, value in method["parameters"].items():
         if name in asked.parameters and value != asked.parameters[name]:
             problems.append(f"parameter {name} is not what was asked for")
-    if set(asked.parameters) - set(method["parameters"]):
-        problems.append("a parameter is missing in the manifest")
+    if set(asked.parameters) - set(method["parameters"]) or set(method["parameters"]) - PARAMETERS:
+        problems.append("a parameter is missing in the manifest, or one too much")
     _judge_guarantees(manifest, asked, problems)
     missing = {"policy": asked.policy, "tokens": list(asked.tokens)}
     if manifest["missing"] != missing:
@@ -91,55 +101,56 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
 
 def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     told = manifest["guarantees"]
-    for wanted in asked_guarantees(asked):
-        if wanted not in told:
-            problems.append(f"guarantee {wanted['kind']} is not promised as it was asked for")
+    lacking = [wanted["kind"] for wanted in asked_guarantees(asked) if wanted not in told]
+    problems += [f"guarantee {kind} is not promised as it was asked for" for kind in lacking]
     if not told or len({str(sorted(g.items())) for g in told}) < len(told):
         problems.append("guarantees are missing or said twice")
 
 
 def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
-    manifest, dtypes = found.manifest, found.dtypes["release"]
+    manifest, about = found.manifest, found.manifest["sensitive"]
     if [entry.get("name") for entry in manifest["quasi"]] != asked.quasi or manifest["other"] != asked.other:
         problems.append("quasi-identifiers or other columns are not those of the schema")
-        return
+    elif (about is None) != (asked.sensitive is None) or (about and about["name"] != asked.sensitive):
+        problems.append("the sensitive column is not that of the schema")
+    else:
+        there, expected = found.dtypes["release"].items(), _expected_columns(manifest, asked)
+        if len(there) != len(expected) or any(
+            name not in right or kind not in (dtype, None)
+            for (name, dtype), (right, kind) in zip(there, expected, strict=True)
+        ):
+            problems.append("the columns of release.parquet are not those of the format")
+    if (asked.target if asked.target is not None else asked.sensitive) != manifest["target"]:
+        problems.append("the target is not that of the schema")
+
+
+def _expected_columns(manifest: dict[str, Any], asked: Asked) -> list[tuple[set[str], str | None]]:
+    """Return what each column may be called, and its type where that is known."""
     expected: list[tuple[set[str], str | None]] = []
     for entry in manifest["quasi"]:
-        keys = QUASI_KEYS.get(entry.get("kind"), ())
+        name, bound, keys = entry["name"], "Int32", QUASI_KEYS.get(entry.get("kind"), ())
         if manifest["domains"] == "exact":
             keys = tuple("values" if key == "cuts" else key for key in keys)
         if tuple(entry) != keys:
-            fact = f"the keys of quasi-identifier {entry['name']!r} are not those of its kind"
+            fact = f"the keys of quasi-identifier {name!r} are not those of its kind"
             raise Unreadable(fact)
-        bound = "Int32"
         if entry["kind"] == "intervals":
             bound = {"int": "Int64", "float": "Float64", "date": "Date"}.get(entry["type"], "?")
-        name = entry["name"]
         expected += [({name}, "String"), ({f"{name}.lo"}, bound), ({f"{name}.hi"}, bound)]
     expected += [({name}, asked.dtypes[name]) for name in asked.other]
     about = manifest["sensitive"]
-    if (about is None) != (asked.sensitive is None) or (about and about["name"] != asked.sensitive):
-        problems.append("the sensitive column is not that of the schema")
-        return
     if about and about["form"] == "exact":
         expected.append(({about["name"]}, None))
     elif about:
         values = [value_of(value, about["type"]) for value in about["values"]]
         expected += [({f"{about['name']}={text}" for text in names_of(value)}, "Int32") for value in values]
-    there = list(dtypes.items())
-    if len(there) != len(expected) or any(
-        name not in right or kind not in (dtype, None)
-        for (name, dtype), (right, kind) in zip(there, expected, strict=True)
-    ):
-        problems.append("the columns of release.parquet are not those of the format")
-    if (asked.target if asked.target is not None else asked.sensitive) != manifest["target"]:
-        problems.append("the target is not that of the schema")
+    return expected
 
 
 def _judge_order(table: dict[str, list[Any]], problems: list[str]) -> None:
     rows = list(zip(*table.values(), strict=True))
     ranks = [tuple(map(rank, row)) for row in rows]
-    if any(one > two for one, two in zip(ranks, ranks[1:], strict=False)):
+    if any(one > two for one, two in pairwise(ranks)):
         problems.append("rows are not in the order of what is published")
 
 
@@ -202,7 +213,9 @@ def _judge_kept(
             problems.append("a sensitive value is not its original's")
     if form == "shares":
         _judge_dealt(found, asked, rows, problems)
-    elif not all(same(asked.shown[name][row], table[name][place]) for name in asked.other for place, row in enumerate(rows)):
+    elif not all(
+        same(asked.shown[name][row], table[name][place]) for name in asked.other for place, row in enumerate(rows)
+    ):
         problems.append("an other column is not its original's")
 
 
