@@ -93,7 +93,7 @@ class Bounded(NamedTuple):
 
     def is_broken(self, k: int) -> bool:
         """Return whether it is a breach in every table that the numbers allow."""
-        return self.safe_up_to < k and self.least >= 1 and self.most < k
+        return bool(self.rules) and self.least >= 1 and self.most < k
 
 
 def released(rule: Rule, counts: Sequence[tuple[str, int, int]]) -> list[Count]:
