@@ -58,8 +58,6 @@ class Inputs:
         known = self.values[:, self.public]
         if self.class_public and self.classes is not None:
             known = np.column_stack([known, self.classes])
-        if known.shape[1] == 0:
-            return np.zeros(1, np.int64), np.zeros(self.n_people, np.int64)
         _, one_of, kind_of = np.unique(known, axis=0, return_index=True, return_inverse=True, equal_nan=True)
         return one_of, kind_of.ravel()
 

@@ -32,7 +32,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from incrowd.audit.rule_bounds import (
     MOST_PAIRS,
@@ -134,7 +133,7 @@ class RuleAudit:
             return [rule for rule, kept in zip(self._rules, keep, strict=True) if kept]
         if hasattr(self._rules, "loc"):
             return self._rules.loc[keep]
-        return self._rules.filter(keep if isinstance(self._rules, pl.DataFrame) else np.array(keep))
+        return self._rules.filter(keep)
 
     @property
     def mends(self) -> bool:
