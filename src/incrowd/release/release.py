@@ -154,6 +154,14 @@ class Release(ABC):
             raise InputError(fact, "load it with Release.load")
         return found
 
+    @classmethod
+    def expect(cls, given: object, otherwise: str) -> None:
+        """Refuse what is no release of this kind."""
+        if not isinstance(given, cls):
+            fact = f"Expected a {cls.__name__}, got {type(given).__name__}"
+            path = f"read it first: Release.load({str(given)!r})" if isinstance(given, str | Path) else None
+            raise InputError(fact, path or f"give what publish or Release.load returned; {otherwise}")
+
     def require_columns(self, frame: pl.DataFrame, names: list[str]) -> None:
         """Refuse a table that lacks some columns."""
         lacking = [name for name in names if name not in frame.columns]

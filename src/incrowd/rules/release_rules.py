@@ -32,7 +32,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,7 +81,7 @@ def rules_from_release(
     polars.DataFrame
         Rules with the column names of mlxtend; lift included.
     """
-    _check_release(release)
+    RowRelease.expect(release, "for a table see anonymous_rules")
     check_thresholds(min_support, min_confidence, max_len)
     least = min_support * release.n_rows * (1 - ROUNDING)
     rows, weights = _distinct_rows(release)
@@ -102,14 +101,6 @@ def rules_from_release(
         progress=progress,
     )
     return rules_frame(rules_of(found, names, release.n_rows, min_confidence), lift=True)
-
-
-def _check_release(given: Any) -> None:  # noqa: ANN401
-    if not isinstance(given, RowRelease):
-        fact = f"Expected a release, got {type(given).__name__}"
-        of_path = f"read it first: Release.load({str(given)!r})"
-        other = "give what publish or Release.load returned; for a table see anonymous_rules"
-        raise InputError(fact, of_path if isinstance(given, str | Path) else other)
 
 
 def in_ranges(frame: Any, cuts: Cuts) -> Any:  # noqa: ANN401

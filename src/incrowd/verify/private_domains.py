@@ -14,7 +14,7 @@ from incrowd.verify.labels import write_value
 from incrowd.verify.manifest import Claims
 from incrowd.verify.originals import Column, Originals
 from incrowd.verify.payload import Payload
-from incrowd.verify.published import REST, Leaves, Quasi, Ranges, is_rest_name, numbers_of
+from incrowd.verify.published import Leaves, Quasi, Ranges, is_rest_name, numbers_of
 from incrowd.verify.verdict import Findings
 
 _WRITTEN_OUT = 4
