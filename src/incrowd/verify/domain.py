@@ -6,7 +6,7 @@ All of it is read from plain data with code of its own, so that a mistake in a h
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -94,33 +94,6 @@ class Values:
         return codes
 
 
-@dataclass(frozen=True)
-class Domain:
-    """The values of a quasi-identifier and the cells that its hierarchy allows."""
-
-    kind: str
-    values: Values
-    levels: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def n_leaves(self) -> int:
-        """Size of the domain."""
-        return len(self.values.series)
-
-    def legal(self, lo: Array, hi: Array) -> Array:
-        """Tell which cells are a leaf, a node, or an allowed interval."""
-        if self.kind == "intervals":
-            joins_missing = (lo == 0) & (hi > 0) & (self.values.null_rank == 0)
-            fine: Array = ~joins_missing | (hi == self.n_leaves - 1)
-            return fine
-        fine = lo == hi
-        for level in self.levels:
-            first, last = runs(level)
-            at = np.searchsorted(first, lo, side="right") - 1
-            fine |= (first[at] == lo) & (last[at] == hi)
-        return fine
-
-
 def runs(level: Sequence[str]) -> tuple[Array, Array]:
     """Return the first and the last leaf of each run of equal names."""
     new = [i for i in range(len(level)) if i == 0 or level[i] != level[i - 1]]
@@ -130,10 +103,14 @@ def runs(level: Sequence[str]) -> tuple[Array, Array]:
 
 def read_values(values: list[Any], kind: str) -> pl.Series | None:
     """Read listed values strictly as their type, ``None`` when one of them is not of it."""
-    parsed = [_parse(value, kind) for value in values]
-    if any(p is _WRONG for p in parsed):
+    fits = _FITS[kind]
+    if not all(value is None or fits(value) for value in values):
         return None
-    return pl.Series("", parsed, TYPES[kind])
+    if kind == "date":
+        values = [None if value is None else date.fromisoformat(value) for value in values]
+    elif kind == "float":
+        values = [None if value is None else float(value) for value in values]
+    return pl.Series("", values, TYPES[kind])
 
 
 def value_problems(series: pl.Series, *, null_first: bool) -> list[str]:
@@ -205,25 +182,23 @@ def without_tokens(column: pl.Series, tokens: Sequence[str]) -> pl.Series:
     return column
 
 
-_WRONG = object()
+def is_day(value: object) -> bool:
+    """Tell whether a value is a day in ISO form."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
 
 
-def _parse(value: Any, kind: str) -> Any:  # noqa: ANN401 - plain data
-    fits = {
-        "int": is_whole(value),
-        "float": is_number(value),
-        "str": is_text(value),
-        "bool": isinstance(value, bool),
-    }
-    if value is None or fits.get(kind):
-        return float(value) if kind == "float" and value is not None else value
-    if kind == "date" and isinstance(value, str):
-        try:
-            day = date.fromisoformat(value)
-        except ValueError:
-            return _WRONG
-        return day if day.isoformat() == value else _WRONG
-    return _WRONG
+_FITS: dict[str, Callable[[object], bool]] = {
+    "int": is_whole,
+    "float": is_number,
+    "str": is_text,
+    "bool": lambda value: isinstance(value, bool),
+    "date": is_day,
+}
 
 
 def convert(column: pl.Series, kind: str) -> pl.Series:

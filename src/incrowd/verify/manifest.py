@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from incrowd.verify.domain import TYPES, Array, Values, is_number, read_values, value_problems
+from incrowd.verify.domain import TYPES, Array, is_number, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_value
 from incrowd.verify.methods import method_problems
@@ -221,21 +221,6 @@ def _read_all_quasi(reading: Reading, manifest: dict[str, Any], *, exact: bool) 
     return found
 
 
-def read_listed(reading: Reading, data: dict[str, Any], key: str, where: str) -> Values | None:
-    """Return a list of values of a type that is told beside it."""
-    kind = reading.field(data, "type", "text", where)
-    listed = reading.field(data, key, "a list", where)
-    if kind is not None and kind not in TYPES:
-        reading.manifest.append(f"{where}type is not one of {', '.join(TYPES)}")
-    if kind not in TYPES or listed is None:
-        return None
-    series = read_values(listed, kind)
-    if series is None:
-        reading.manifest.append(f"{where}{key} holds something that is not of type {kind}")
-        return None
-    return Values(kind, series)
-
-
 def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | None:
     data = reading.field(manifest, "sensitive", "an object or null")
     if data is None:
@@ -253,15 +238,19 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if None in (name, kind, form) or not told:
         return None if None in (name, kind, form) else Sensitive(str(name), str(kind), str(form), None, None)
     counts = reading.field(data, "counts", "a list of counts", where)
-    values = read_listed(reading, data, "values", where)
-    if values is None or counts is None:
+    listed = reading.field(data, "values", "a list", where)
+    if listed is None or counts is None or kind not in TYPES:
         return None
-    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values.series, null_first=True)]
-    if not values.series.is_sorted(nulls_last=False):
+    values = read_values(listed, kind)
+    if values is None:
+        reading.manifest.append(f"{where}values holds something that is not of type {kind}")
+        return None
+    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values, null_first=True)]
+    if not values.is_sorted(nulls_last=False):
         reading.manifest.append("sensitive lists values that are not in increasing order")
-    if len(counts) != len(values.series):
-        reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(values.series)} values")
-    return Sensitive(str(name), str(kind), str(form), values.series, np.array(counts, np.int64))
+    if len(counts) != len(values):
+        reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(values)} values")
+    return Sensitive(str(name), str(kind), str(form), values, np.array(counts, np.int64))
 
 
 def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool) -> list[Promise]:

@@ -42,6 +42,12 @@ class Column:
 
     def ranks_in(self, listed: pl.Series) -> Array:
         """Return the place of each distinct value, and of the missing one, in a list; -1 where it is not there."""
+        if listed.dtype.is_numeric() and listed.is_sorted(nulls_last=False):
+            known, first = numbers_of(listed.drop_nulls()), listed.null_count()
+            own = numbers_of(self.values)
+            at = np.minimum(np.searchsorted(known, own), max(len(known) - 1, 0))
+            found = np.where(known[at] == own, at + first, -1) if len(known) else np.full(len(own), -1)
+            return np.append(found, first - 1).astype(np.int32)
         place = {value: at for at, value in enumerate(listed.to_list())}
         return np.array([place.get(value, -1) for value in [*self.values.to_list(), None]], np.int32)
 

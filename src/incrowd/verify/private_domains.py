@@ -47,13 +47,11 @@ def _check_domain(
     values, levels, problems = _read(q, entry)
     if values is None or problems:
         return problems or ["cannot be read"], None
-    known = values.to_list()
-    place = {value: at for at, value in enumerate(known)}
-    own = np.array([place.get(value, -1) for value in [*column.values.to_list(), None]], np.int64)
+    own = column.ranks_in(values)
     lost = int(((own < 0) & (counts > 0)).sum())
     if lost:
         return [f"lacks {lost} values of the originals"], None
-    true = np.zeros(len(known), np.int64)
+    true = np.zeros(len(values), np.int64)
     true[own[own >= 0]] = counts[own >= 0]
     if entry["counts"] != true.tolist():
         problems.append("has counts that are not those of the originals")
@@ -65,7 +63,7 @@ def _check_domain(
             problems.append("has other values than the manifest lists")
         return problems, None
     leaf_of = np.array(entry["leaf_of"], np.int64)
-    problems += _leaf_problems(q, known, levels, leaf_of, true >= least)
+    problems += _leaf_problems(q, values.to_list(), levels, leaf_of, true >= least)
     return problems, np.where(own < 0, -1, leaf_of[own]).astype(np.int32)
 
 
@@ -117,7 +115,7 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
             value = q.leaves[place]
             same = len(own) == 1 and names[own[0]] == (None if value is None else write_value(value))
             fine = same and all(a[place] == b[own[0]] for a, b in zip(q.levels, levels, strict=True))
-        elif not own or None in (names[at] for at in own):
+        elif not own or None in (names[at] for at in own) or write_value(q.leaves[place]) in names:
             fine = False
         elif q.kind == "names":
             told = _joined_name([str(names[at]) for at in own if common[at]], len(own))
