@@ -282,6 +282,28 @@ def test_text_that_does_not_fit_the_csv_is_not_written(made):
     assert [check.name for check in verdict.checks] == ["files", "payload"]
 
 
+PROMISES = {
+    "recoding that was flipped": ("mondrian", lambda manifest: manifest.update(recoding="non-homogeneous")),
+    "recoding that was flipped back": ("nhaa", lambda manifest: manifest.update(recoding="homogeneous")),
+    "l that is not promised": ("nsvdist", lambda manifest: manifest["guarantees"].pop()),
+    "less l": ("nsvdist", lambda manifest: manifest["guarantees"][1].update(l=1.05)),
+    "less k": ("mondrian", lambda manifest: manifest["guarantees"][0].update(k=4)),
+    "another form": ("nsvdist", lambda manifest: manifest["sensitive"].update(form="counts")),
+    "a seed": ("mondrian", lambda manifest: manifest["method"]["parameters"].update(seed=1)),
+    "free text": ("mondrian", lambda manifest: manifest["method"]["parameters"].update(recoding="person 7")),
+    "sets that were split": ("dmpd", lambda manifest: manifest["method"]["parameters"].update(quasi_sets=None)),
+}
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_promises_are_those_that_were_asked_for(tmp_path, name):
+    method, change = PROMISES[name]
+    made = OnDisk.of(method, tmp_path)
+    made.tell(change)
+    made.digest()
+    assert {"nothing private", "promises"} & made.failed()
+
+
 def swap(frame, a, b):
     order = np.arange(frame.height)
     order[[a, b]] = b, a

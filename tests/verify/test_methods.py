@@ -209,6 +209,26 @@ def test_a_method_publishes_what_it_publishes():
     assert method_problems(method, guarantees, "rows") == (["method 'dmpd' does not publish rows"], None)
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "recoding", "form"),
+    [
+        ("nsvdist", {}, "non-homogeneous", "shares"),
+        ("nsvdist", {"mode": "paper"}, "non-homogeneous", "counts"),
+        ("nhaa", {}, "non-homogeneous", "exact"),
+        ("mondrian", {}, "homogeneous", "exact"),
+    ],
+)
+def test_recoding_and_form_are_the_methods(name, given, recoding, form):
+    asked = told(name, given)
+    assert method_problems(*asked, recoding=recoding, form=form) == ([], None)
+    for other in {"homogeneous", "non-homogeneous"} - {recoding}:
+        said = f"recoding is not {recoding}, and that of {name!r} is"
+        assert method_problems(*asked, recoding=other, form=form) == ([said], None)
+    for other in {"exact", "counts", "shares"} - {form}:
+        said = f"sensitive.form is not {form}, and that of {name!r} is"
+        assert method_problems(*asked, recoding=recoding, form=other) == ([said], None)
+
+
 def test_a_method_of_others_cannot_be_checked():
     problems, unchecked = method_problems({"name": "ours", "parameters": {"note": "x"}}, [], "rows")
     assert problems == []

@@ -147,7 +147,10 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     dropped = tuple(reading.field(manifest, "dropped", "a list of texts") or ())
     claims = Claims(recoding, promises, rows, policy, tokens, domains, quasi, sensitive, other, dropped)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
-    problems, reading.unchecked = method_problems(manifest.get("method"), manifest.get("guarantees"), "rows")
+    form = None if sensitive is None else sensitive.form
+    problems, reading.unchecked = method_problems(
+        manifest.get("method"), manifest.get("guarantees"), "rows", recoding=recoding, form=form
+    )
     reading.private += problems
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:

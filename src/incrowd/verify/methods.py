@@ -148,15 +148,19 @@ def evidence_of(method: object) -> tuple[str, ...] | None:
     return ("blocks", "members") if name == "nsvdist" and parameters.get("mode") == "hardened" else ()
 
 
-def method_problems(method: object, guarantees: object, payload: str) -> tuple[list[str], str | None]:
+def method_problems(
+    method: object, guarantees: object, payload: str, *, recoding: str | None = None, form: str | None = None
+) -> tuple[list[str], str | None]:
     """Say what is wrong with a method's parameters and promises, and what could not be checked.
 
     Parameters
     ----------
-    method, guarantees
+    method, guarantees, recoding
         As the manifest has them.
     payload
         ``rows`` or ``projections``.
+    form
+        That of the sensitive column, if there is one.
     """
     name, parameters = _parts(method)
     if not isinstance(method, dict) or list(method) != ["name", "parameters"]:
@@ -169,17 +173,33 @@ def method_problems(method: object, guarantees: object, payload: str) -> tuple[l
         return [], f"method {name!r} is not one that this verifier knows: its parameters were not looked at"
     if (name in _PROJECTIONS) != (payload == "projections"):
         return [f"method {name!r} does not publish {payload}"], None
+    problems = _parameter_problems(name, parameters)
+    return problems or _claim_problems(name, parameters, guarantees, recoding, form), None
+
+
+def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
     known = next((own for own in PARAMETERS[name] if list(own) == list(parameters)), None)
     if known is None:
-        return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"], None
+        return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"]
     wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
-    if wrong:
-        return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong], None
+    return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong]
+
+
+def _claim_problems(
+    name: str, parameters: dict[str, Any], guarantees: object, recoding: str | None, form: str | None
+) -> list[str]:
+    """Say what a manifest claims that a method with these parameters does not."""
     if not isinstance(guarantees, list) or not all(isinstance(promise, dict) for promise in guarantees):
-        return ["guarantees is not a list of objects"], None
+        return ["guarantees is not a list of objects"]
+    problems = []
     if not any(_same(promised, guarantees) for promised in _promised(name, parameters, guarantees)):
-        return [f"the guarantees are not those that the parameters of {name!r} ask for"], None
-    return [], None
+        problems.append(f"the guarantees are not those that the parameters of {name!r} ask for")
+    if recoding is not None and recoding != recoding_of(name):
+        problems.append(f"recoding is not {recoding_of(name)}, and that of {name!r} is")
+    wanted = {"hardened": "shares", "paper": "counts"}.get(parameters.get("mode", ""), "exact")
+    if form is not None and form != wanted:
+        problems.append(f"sensitive.form is not {wanted}, and that of {name!r} is")
+    return problems
 
 
 def _parts(method: object) -> tuple[Any, dict[str, Any]]:
