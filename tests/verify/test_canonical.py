@@ -128,12 +128,13 @@ def test_parquet_does_not_depend_on_how_a_table_came(tmp_path):
     [(1 << 63, np.uint64, "a negative zero"), (0x7FF8000000000001, np.uint64, "an unusual form"),
      (0xFFF8000000000000, np.uint64, "an unusual form"), (1 << 31, np.uint32, "a negative zero"),
      (0x7FC00001, np.uint32, "an unusual form"), (0, np.uint64, None), (0x7FF8000000000000, np.uint64, None),
-     (0x7FC00000, np.uint32, None), (0x7FF0000000000000, np.uint64, None)],
+     (0x7FC00000, np.uint32, None), (1 << 15, np.uint16, "a negative zero"), (0x7E01, np.uint16, "an unusual form"),
+     (0x7E00, np.uint16, None), (0x7FF0000000000000, np.uint64, None)],
 )  # fmt: skip
 def test_floats_have_one_form(bits, dtype, said):
-    numbers = np.array([0, bits], dtype).view(np.float64 if dtype is np.uint64 else np.float32)
-    frame = pl.DataFrame({"x": pl.Series([*numbers.tolist()], strict=False), "y": ["a", "b"]})
-    frame = frame.with_columns(pl.Series("x", numbers))
+    numbers = np.array([0, bits], dtype).view(f"f{np.dtype(dtype).itemsize}")
+    frame = pl.DataFrame({"x": pl.Series(numbers), "y": ["a", "b"]})
+    assert frame["x"].dtype.is_float()
     assert [problem.partition(" in column")[0].startswith(said) for problem in odd_numbers(frame)] == [True] * bool(
         said
     )

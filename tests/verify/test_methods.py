@@ -35,11 +35,24 @@ GIVEN = [
     ("dmpd", {"quasi_sets": [["a"], ["b"]], "patience": 2, "seconds": 0.5}),
     ("dmpd", {"inducer": GaussianNB()}),
     ("pareto_dmpd", {"archive": 4}),
+    ("mondrian", {"k": 1, "t": 0, "c": 1e9, "alpha": 1}),
+    ("mondrian", {"t": 1}),
+    ("kactus", {"min_rows": 1, "confidence": 0.5}),
+    ("seqa", {"omega": 1, "passes": 1}),
+    ("seqa", {"omega": 1e9, "start": "single_mondrian", "loss": "monotone_entropy"}),
+    ("nsvdist", {"k": 1, "presplit": 2}),
+    ("nhaa", {"k": 1, "cluster": 1}),
+    ("iacc", {"k": 1, "delta_c": 0, "delta_d": 0, "keep_values": False}),
+    ("tree", {"tighten": False, "gain": "information"}),
+    ("pais", {"k": 1, "score": "discernibility"}),
+    ("dmpd", {"k": 1, "folds": 2, "patience": 1, "seconds": 0, "crossover": 0, "mutation": 1, "suppress": 1}),
+    ("dmpd", {"generations": 0, "population": 2, "inducer": "c45", "crossover": 1, "mutation": 0}),
+    ("pareto_dmpd", {"archive": 2, "inducer": "naive_bayes"}),
 ]
 
 
 def told(name, given):
-    publisher = make(name, k=5, **given)
+    publisher = make(name, **({"k": 5} | given))
     parameters = publisher.parameters() if name in PROJECTIONS else asdict(publisher)
     guarantees = [guarantee.to_dict() for guarantee in publisher.privacy().guarantees()]
     payload = "projections" if name in PROJECTIONS else "rows"
@@ -68,12 +81,12 @@ def test_evidence_of_methods():
 
 
 def test_a_trained_tree_is_accepted():
-    for given in ({}, {"l": 1.2}, {"max_confidence": 0.9}):
-        tree = ic.KAnonymousTreeClassifier(k=5, **given)
-        parameters = {"k": 5, "l": tree.l, "max_confidence": tree.max_confidence, "gain": tree.gain}
+    for given in ({}, {"l": 1.2}, {"max_confidence": 0.9}, {"max_confidence": 1}, {"l": 1.0}):
+        tree = ic.KAnonymousTreeClassifier(k=1, **given)
+        parameters = {"k": 1, "l": tree.l, "max_confidence": tree.max_confidence, "gain": tree.gain}
         guarantees = [guarantee.to_dict() for guarantee in tree._privacy().guarantees()]
         assert method_problems({"name": "tree", "parameters": parameters}, guarantees, "rows") == ([], None)
-        assert len(guarantees) == 1 + len(given)
+        assert len(guarantees) == 1 + (given not in ({}, {"l": 1.0}))
 
 
 def parameter(key, value):
@@ -147,6 +160,19 @@ WRONG = {
     "one fold": ("dmpd", {}, parameter("folds", 1), VALUE),
     "no patience": ("dmpd", {}, parameter("patience", 0), VALUE),
     "negative seconds": ("dmpd", {}, parameter("seconds", -1), VALUE),
+    "no generations": ("dmpd", {}, parameter("generations", -1), VALUE),
+    "no population": ("dmpd", {}, parameter("population", 0), VALUE),
+    "crossover above 1": ("dmpd", {}, parameter("crossover", 1.5), VALUE),
+    "a negative mutation": ("dmpd", {}, parameter("mutation", -0.5), VALUE),
+    "no cluster": ("nhaa", {}, parameter("cluster", 0), VALUE),
+    "no L": ("pais", {}, parameter("L", 0), VALUE),
+    "no C": ("pais", {}, parameter("C", 0), VALUE),
+    "C above 1": ("pais", {}, parameter("C", 1.5), VALUE),
+    "l of PAIS below 1": ("pais", {}, parameter("l", 0.5), VALUE),
+    "k of PAIS below 1": ("pais", {}, parameter("k", 0), VALUE),
+    "k of NHAA below 1": ("nhaa", {}, parameter("k", 0), VALUE),
+    "a huge omega": ("seqa", {}, parameter("omega", 2e9), VALUE),
+    "confidence of 0": ("kactus", {}, parameter("confidence", 0), VALUE),
     "an archive of one": ("pareto_dmpd", {}, parameter("archive", 1), VALUE),
     "no promise": ("mondrian", {}, drop(0), PROMISES),
     "less k": ("mondrian", {}, promise(0, k=4), PROMISES),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verify import verify
+from incrowd.verify import projections, verify
 from verify.build import answers
 from verify.projections_by_hand import PARTS, RARE, N, levels, make
 
@@ -397,6 +399,93 @@ def test_every_violation_is_found(made, name):
     assert not any(cell in str(verdict) for cell in ("judge", "zoster", "plague", "person 1", "nurse"))
 
 
+SAID = {
+    "a key in a column": "nothing private: the key 'note' of columns[0] is not part of the format",
+    "no promise": "promises: the manifest promises no k",
+    "another format": "manifest: format is 1, and this verifier knows format 2",
+    "a promise of another kind": "manifest: projections cannot promise t of this kind",
+    "more k than there are rows": "promises: k = 1000 is promised for 237 released rows",
+    "more suppressed than allowed": "promises: column 'job' has more rows suppressed than the method was allowed",
+    "a column of another role": "manifest: columns[3].role is neither quasi nor other; columns[3].type is not that",
+    "suppression of a column that is as it came": "manifest: columns[3].suppressed is not 0",
+    "a quasi-identifier in no set": "manifest: columns 'job' are in quasi_sets and other, or in neither",
+    "the class as a column": "each once; the class is a column of a part",
+    "more k than a projection has": "k: projection 2 has 1 groups of fewer than 9 rows\n"
+    "k of joins: projections 1 and 2 joined show 6 rows, fewer than 9",
+    "more l than a projection has": "l (frequency): projection 1 has groups in which a class has a share above 1/2.5; "
+    "projection 2 has groups in which a class has a share above 1/2.5",
+    "one set of all quasi-identifiers": "k: projection 2 has 3 groups of fewer than 5 rows\n"
+    "k of joins: projections 1 and 2 joined show 4 rows, fewer than 5",
+    "a rare value that comes back": "same rows: projection 2 has 3 rows that are nobody's\n"
+    "row maps: projection 2: 3 rows are not those of their originals, first at release row 3",
+    "a class of one projection": "classes: projection 2 has other classes than the first, or has them more or less",
+    "one row too few": "rows: 237 rows are announced and projection 2 has 236",
+    "missing rows where nothing is missing": "rows: 3 rows are counted as missing",
+    "a class of another type": "columns: projection 1 has columns of another type than announced: 'ill'; projection 2",
+    "an identifier": "columns: projection 1 has columns that were not announced: 'name'",
+    "one projection": "columns: 2 projections are announced and 1 are there",
+    "projections in each other's place": "projection 1 lacks 'age', 'hours'; projection 2 has columns that were not",
+    "columns in another order": "columns: projection 1 has its columns in another order than announced",
+    "an identifier under another name": "identifiers: column 'grade' repeats the dropped column 'name'",
+    "an unpublished text under another name": "identifiers: column 'grade' repeats the unpublished column 'name'",
+    "a quasi-identifier in disguise": "identifiers: column 'hours' tells the quasi-identifier 'job'",
+    "a left out column that is none": "identifiers: 1 columns that are left out or dropped are none of the original",
+    "intervals that link projections": "links: columns 'age' and 'grade' tell each other",
+    "ages as they are": "values: column 'age' has 237 values that are not its intervals",
+    "a map that names somebody who was dropped": "row maps: projection 1: 1 rows come from originals with a missing",
+    "rows that were not missing": "missing rows: 0 originals have a missing value, and the manifest says 3",
+    "an original without a column": "original: it lacks the columns 'hours'",
+    "an original of other rows": "original: it has 239 rows, and the manifest says 240",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_said(made, name):
+    (MANIFEST | TABLES)[name][0](made)
+    assert SAID[name] in "\n".join(made.check().violations)
+
+
+def test_what_is_said_of_projections_that_hold(valid):
+    found = {check.name: check.detail for check in valid.check().checks}
+    of = ", for each of 2 sets of quasi-identifiers"
+    assert found["k"] == f"every group of a projection has at least 8 rows{of}"
+    assert found["k of joins"] == f"every join of two projections shows at least 6 rows{of}"
+    assert found["l (frequency)"] == f"no class has a share above 0.5152{of}"
+    assert found["promises"] == "2 promises, none impossible at sight"
+    assert found["columns"] == "5 columns in 2 projections, none twice"
+    assert found["rows"] == "240 in, 237 out in each projection"
+    assert found["classes"] == "3 classes, equally often in each projection"
+    assert found["original"] == "240 rows with all 6 columns"
+    assert found["missing rows"] == "3 originals have a missing value that drops them"
+    assert found["suppression"] == "as was said of 1 columns, value by value"
+    assert found["identifiers"] == "no column tells one of 2 unpublished ones"
+    assert "may fit as few as 8 rows of one, with the class 2, and fewer" in found["people behind joins"]
+    one = valid.copy()
+    sets([["age", "town"]])(one)
+    one.manifest["columns"][1] |= {"role": "other", "type": None, "suppressed": 0}
+    assert {check.name: check.detail for check in one.check(original=False).checks}["k"].endswith("at least 9 rows")
+
+
+def test_nearly_unique_columns_are_named(made):
+    publish(made, 0, "hours", np.random.default_rng(4).permutation(N) / 4)
+    found = {check.name: check.detail for check in made.check().checks}
+    assert found["values"].endswith("; nearly unique, so be sure that nobody knows them: 'hours'")
+
+
+def test_a_class_with_tokens_from_a_file(made, tmp_path):
+    """In a sensitive class a token is a missing value, and its rows were dropped."""
+    gone = made.original["ill"].to_list()
+    rows = np.flatnonzero((made.original["town"] == "?").to_numpy())
+    gone[rows[0]] = "?"
+    made.original = made.original.with_columns(ill=pl.Series(gone), town=pl.col("town").replace("?", "here"))
+    towns = made.original["town"].to_list()
+    for row in rows[1:]:
+        towns[row] = "?"
+    made.original = made.original.with_columns(town=pl.Series(towns))
+    made.original.write_csv(tmp_path / "people.csv")
+    assert verify(made.write(tmp_path / "out"), tmp_path / "people.csv", rows=np.array(made.rows)).violations == []
+
+
 @pytest.mark.parametrize("plant", [shuffled, order_of_originals])
 def test_an_order_is_seen_without_the_original(made, plant):
     plant(made)
@@ -474,10 +563,38 @@ def test_the_csv_of_a_projection(made, tmp_path):
     assert failed(verify(folder, made.original)) == {"csv"}
 
 
+def fitting(tables):
+    """The fewest rows of a projection that fit somebody, every combination of groups tried."""
+    groups = []
+    for table in tables:
+        found = {}
+        for *known, y, n in table.iter_rows():
+            found.setdefault(tuple(known), {})[y] = n
+        groups.append(list(found.values()))
+    least = []
+    for combination in product(*groups):
+        shared = set.intersection(*map(set, combination))
+        least += [sum(group[y] for y in shared) for group in combination if shared]
+    return min(least)
+
+
+def test_rows_that_fit_somebody():
+    rng = np.random.default_rng(2)
+    found = set()
+    for n_tables in (1, 2, 3):
+        for _ in range(30):
+            tables = []
+            for _ in range(n_tables):
+                frame = pl.DataFrame({"q0": rng.integers(0, 3, 14), "y": rng.choice(["a", "b", "c", "d"], 14)})
+                tables.append(frame.group_by("q0", "y").agg(n=pl.len().cast(pl.Int64)))
+            tables[0] = tables[0] if rng.random() < 0.7 else tables[0].group_by("y").agg(pl.sum("n"))
+            assert projections.least_fitting(tables) == fitting(tables)
+            found.add(fitting(tables))
+    assert len(found) > 5
+
+
 def test_all_pairs_of_classes_are_bounded(made, monkeypatch):
     """Where a join would be too large, the rarest groups of each class are multiplied: never more than is promised."""
-    from incrowd.verify import projections
-
     before = made.check().levels
     monkeypatch.setattr(projections, "PAIR_BUDGET", 1)
     after = made.check().levels

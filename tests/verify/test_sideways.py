@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, timedelta
 
 import numpy as np
@@ -9,7 +10,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verify.sideways import copies, is_nearly_unique, longest_rise, repeats_shuffled, tells
+from incrowd.verify import check
+from incrowd.verify.sideways import copies, is_nearly_unique, log_choose, longest_rise, repeats_shuffled, tells
 
 N = 300
 RNG = np.random.default_rng(3)
@@ -161,6 +163,11 @@ def test_longest_rise(numbers, length):
     assert longest_rise(numbers) == length
 
 
+@pytest.mark.parametrize(("n", "m"), [(5, 0), (5, 5), (10, 3), (40, 20)])
+def test_ways_to_choose(n, m):
+    assert log_choose(n, m) == pytest.approx(math.log(math.comb(n, m)), abs=1e-9)
+
+
 def test_nearly_unique():
     assert is_nearly_unique(pl.Series(range(20)))
     assert not is_nearly_unique(pl.Series(range(19)))
@@ -175,6 +182,11 @@ def test_repeats_in_another_order():
     assert not repeats_shuffled(names.head(11).extend(pl.Series(["x"])), names)
     assert not repeats_shuffled(pl.Series(["p1"] * 20), names)
     assert not repeats_shuffled(names, pl.Series(["p1"] * 20))
+    few = pl.Series(["a", "b", "b"])
+    assert repeats_shuffled(few, few)
+    assert not repeats_shuffled(few.head(1), few)
+    assert not repeats_shuffled(few, pl.Series(["a", "b", "b", "b"]))
+    assert not repeats_shuffled(pl.Series(["a", "b", "b", "b"]), few)
 
 
 PEOPLE = pl.DataFrame({"age": AGES, "sex": RNG.choice(["m", "f"], N), "hours": RNG.integers(1, 60, N), "ill": TEXTS})
@@ -221,3 +233,35 @@ def test_a_dropped_column_under_another_name():
     schema = ic.Schema(quasi=["age", "sex"], sensitive="ill", other=["hours"], identifiers=["name"])
     with pytest.raises(ic.VerificationError, match="column 'hours' repeats the dropped column 'name'"):
         ic.Mondrian(k=5).publish(frame, schema, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "dropped", "with_rows", "said"),
+    [
+        ("text", True, False, "column 'hours' repeats the dropped column 'name'"),
+        ("text", False, False, "column 'hours' repeats the unreleased column 'name'"),
+        ("text", True, True, None),
+        ("number", True, False, "column 'hours' repeats the dropped column 'name'"),
+        ("number", False, False, None),
+    ],
+)
+def test_a_hidden_column_in_another_order(values, dropped, with_rows, said):
+    """Without a row map nobody knows the order: then a column of the same texts is the hidden one."""
+    numbers = pl.Series(np.random.default_rng(6).permutation(N))
+    codes = numbers.cast(pl.String) if values == "text" else numbers
+    frame = PEOPLE.with_columns(hours=codes)
+    release = ic.Mondrian(k=5).publish(frame, SCHEMA, seed=1)
+    original = frame.with_columns(name=codes.shuffle(seed=2))
+    manifest = release.manifest.to_dict() | {"dropped": ["name"] if dropped else []}
+    private = release.private.files(release.quasi) if with_rows else None
+    verdict = check(manifest, release.coded_tables(), original=original, private=private)
+    details = {c.name: c.detail for c in verdict.checks if c.ok is False}
+    assert details.get("identifiers") == said
+
+
+def test_a_column_that_cannot_be_compared():
+    """Bytes are nobody's name."""
+    frame = PEOPLE.with_columns(name=pl.lit(b"x"))
+    release = ic.Mondrian(k=5).publish(PEOPLE, SCHEMA, seed=1)
+    verdict = check(release.manifest.to_dict() | {"dropped": ["name"]}, release.coded_tables(), original=frame)
+    assert "no column repeats one of 0 unreleased ones" in str(verdict)

@@ -53,6 +53,10 @@ def _are_sets(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(known, list) and all(map(is_text, known)) for known in value)
 
 
+def _is_presplit(value: object) -> bool:
+    return value in (None, "auto") or _whole(2)(value)
+
+
 _GROUPS: dict[str, Fits] = {
     "k": _whole(1),
     "l": _number(1),
@@ -118,7 +122,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
         | {
             "mode": _one_of("hardened", "paper"),
             "loss": _LOSS,
-            "presplit": lambda value: value in (None, "auto") or _whole(2)(value),
+            "presplit": _is_presplit,
         },
     ),
     "dmpd": (_DMPD,),

@@ -194,7 +194,7 @@ def _check_promises(findings: Findings, claims: ProjectionClaims, frames: Sequen
             smallest, surest = min(smallest, int(groups["n"].min())), max(surest, *shares)  # type: ignore[arg-type]
             alone = min(alone, int(counts["n"].min()))  # type: ignore[arg-type]
         if len(counted) > 1:
-            fitting = min(_least_fitting(counted), claims.rows["released"] if fitting is None else fitting)
+            fitting = min(least_fitting(counted), claims.rows["released"] if fitting is None else fitting)
         for (p, one), (r, other) in combinations(enumerate(counted, start=1), 2):
             least = _least_product(one, other)
             joined = least if joined is None else min(joined, least)
@@ -230,7 +230,7 @@ def _least_product(one: pl.DataFrame, other: pl.DataFrame) -> int:
     return int((pairs["n"] * pairs["n_right"]).min())  # type: ignore[arg-type]
 
 
-def _least_fitting(counted: Sequence[pl.DataFrame]) -> int:
+def least_fitting(counted: Sequence[pl.DataFrame]) -> int:
     """Return the fewest rows of a projection that fit somebody whose quasi-identifiers in all of them are known.
 
     The person's class occurs in the groups of every projection; rows with other classes are ruled out. Groups are put

@@ -83,7 +83,7 @@ def tells(column: pl.Series, secret: pl.Series) -> bool:
     by_majority = len(secret) - max(counts)  # rows that the most frequent value gets wrong
     for rule in rules:
         wrong, n_choices = rule(column, secret)
-        described = _log_choose(len(secret), wrong) + (wrong + n_choices) * log(len(counts))
+        described = log_choose(len(secret), wrong) + (wrong + n_choices) * log(len(counts))
         few = wrong <= FEW_WRONG * len(secret) and 2 * wrong <= by_majority
         if few and _log_orders(counts) - described >= _BEYOND_CHANCE:
             return True
@@ -150,7 +150,8 @@ def longest_rise(numbers: list[int]) -> int:
 _RULES: list[Callable[[pl.Series, pl.Series], tuple[int, int]]] = [_same, _by_value, _rising, _falling]
 
 
-def _log_choose(n: int, m: int) -> float:
+def log_choose(n: int, m: int) -> float:
+    """Return the logarithm of the number of ways to choose m of n."""
     return lgamma(n + 1) - lgamma(m + 1) - lgamma(n - m + 1)
 
 

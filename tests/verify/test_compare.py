@@ -1,0 +1,60 @@
+"""Whether two columns hold the same values, whatever type each of them was read as."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import polars as pl
+import pytest
+
+from incrowd.verify.compare import as_text, equal_values, is_comparable, read_like
+
+DAY, TIME = date(2001, 2, 3), datetime(2001, 2, 3, 4, 5, 6)
+MIDNIGHT = datetime(2001, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (pl.Series([1, 2, None]), pl.Series([1, 3, None]), [True, False, True]),
+        (pl.Series(["a", "", None, "b"]), pl.Series(["a", None, "", ""]), [True, True, True, False]),
+        (pl.Series([1, 2]), pl.Series([1.0, 2.5]), [True, False]),
+        (pl.Series([1, 300], dtype=pl.Int16), pl.Series([1, 44], dtype=pl.UInt8), [True, False]),
+        (pl.Series([2**63], dtype=pl.UInt64), pl.Series([-1]), [False]),
+        (pl.Series([0.1], dtype=pl.Float32), pl.Series([0.1]), [True]),
+        (pl.Series(["1", " 2 ", "x", "", None]), pl.Series([1, 2, 3, None, None]), [True, True, False, True, True]),
+        (pl.Series(["x"]), pl.Series([None], dtype=pl.Int64), [False]),
+        (pl.Series(["1.5", "2"]), pl.Series([1.5, 2.0]), [True, True]),
+        (pl.Series(["true", "no", "x"]), pl.Series([True, False, True]), [True, True, False]),
+        (pl.Series(["2001-02-03", "2001-02-04"]), pl.Series([DAY, DAY]), [True, False]),
+        (pl.Series(["2001-02-03T04:05:06", "2001-02-03 04:05:06", "x"]), pl.Series([TIME] * 3), [True, True, False]),
+        (pl.Series([DAY, DAY]), pl.Series([MIDNIGHT, TIME]), [True, False]),
+        (pl.Series([TIME]), pl.Series([TIME]).cast(pl.Datetime("ms")), [True]),
+        (pl.Series([MIDNIGHT.replace(tzinfo=UTC)]), pl.Series([DAY]), [False]),
+        (pl.Series([True]), pl.Series([1]), [False]),
+        (pl.Series(["a"], dtype=pl.Categorical), pl.Series(["a"]), [True]),
+    ],
+)
+def test_equal_values(a, b, same):
+    assert equal_values(a, b).tolist() == equal_values(b, a).tolist() == same
+
+
+def test_as_text():
+    assert as_text(pl.Series([1.0, None])).to_list() == ["1", None]
+    assert as_text(pl.Series([1.0, 1.5])).to_list() == ["1.0", "1.5"]
+    assert as_text(pl.Series([b"\xff", None])).to_list() == ["b'\\xff'", None]
+    assert as_text(pl.Series([[1], None])).to_list()[1] is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fine"),
+    [(pl.Int64(), True), (pl.String(), True), (pl.Binary(), False), (pl.List(pl.Int64()), False), (pl.Object(), False)],
+)
+def test_is_comparable(dtype, fine):
+    assert is_comparable(dtype) is fine
+
+
+def test_there_is_no_one_way_to_read_text():
+    assert read_like(pl.Series(["a"]), pl.Categorical()) is None
+    assert read_like(pl.Series(["2001-02-03"]), pl.Datetime("us", "UTC")) is None
+    assert read_like(pl.Series(["7"]), pl.Int8()).dtype == pl.Int8
