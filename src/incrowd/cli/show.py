@@ -28,6 +28,7 @@ _DETAILS = {
     "l_frequency", "l_entropy", "l_recursive", "block_min", "originals_per_release_min", "releases_per_original_min",
     "releases_per_original_mean",
 }  # fmt: skip
+_LACKING = ("the original", "the owner's private folder")
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}
 
 
@@ -122,6 +123,8 @@ class Screen:
 
     def verdict(self, verdict: Verdict) -> None:
         """Print every check, the levels reached, and once more what is broken or was not looked at."""
+        if self.quiet and not verdict.complete:
+            self.warn(_unchecked(verdict))
         table = Table(header_style="bold")
         for name in ("check", "result", "detail"):
             table.add_column(name, overflow="fold")
@@ -134,8 +137,8 @@ class Screen:
             self._print("[bold green]Every promise that could be checked holds.[/]", markup=True)
         elif verdict.ok:
             self._print("[bold yellow]No promise was checked.[/]", markup=True)
-        for why, names in _unchecked(verdict).items():
-            self.say(f"NOT CHECKED{why}: {', '.join(names)}")
+        for line in [*_not_looked_at(verdict), *_unchecked(verdict)]:
+            self.say(line)
         for violation in verdict.violations:
             self._print(f"[bold red]BROKEN[/] {_plain(violation)}", markup=True)
 
@@ -163,14 +166,20 @@ class Screen:
             yield report
 
 
-def _unchecked(verdict: Verdict) -> dict[str, list[str]]:
-    """Sort the promises that were not checked by what was lacking."""
+def _not_looked_at(verdict: Verdict) -> list[str]:
+    """Say what a check of the public files alone leaves out."""
+    skipped = [check.detail for check in verdict.checks if check.name == "original" and check.ok is None]
+    return [f"The original was not given: {detail.removeprefix('needs the original: ')}." for detail in skipped]
+
+
+def _unchecked(verdict: Verdict) -> list[str]:
+    """Say what a complete verdict would have needed, by what was lacking."""
     found: dict[str, list[str]] = {}
     for check in sorted(verdict.checks, key=lambda check: check.name):
-        if check.ok is None and check.name in verdict.unchecked:
-            why = " without the original" if check.detail.startswith("needs the original") else ""
+        if check.ok is None and check.needed:
+            why = next((f" without {what}" for what in _LACKING if check.detail.startswith(f"needs {what}")), "")
             found.setdefault(why, []).append(check.name)
-    return found
+    return [f"NOT CHECKED{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]
 
 
 def _levels(levels: Mapping[str, float | int | None]) -> str:
