@@ -77,3 +77,10 @@ def test_formulas_are_warned_of_and_kept_out_of_a_copy(home, monkeypatch, capsys
     assert sorted(path.name for path in Path("safe").iterdir()) == ["manifest.json", "release.csv", "release.parquet"]
     assert ",'=1+" in Path("safe.excel.csv").read_text(encoding="utf-8-sig")
     assert ",=1+" in Path("safe/release.csv").read_text()
+
+
+def test_ranges_of_negative_numbers_are_no_formulas(home, monkeypatch, capsys):  # noqa: F811
+    Path("data.csv").write_text(Path("data.csv").read_text().replace(",2", ",-2").replace(",3", ",-3"))
+    code, _, err = publish(monkeypatch, capsys, "-m", "mondrian", "-l", "1.1", "-q")
+    assert (code, err) == (0, "")
+    assert "\n-3" in Path("out/release.csv").read_text()

@@ -156,13 +156,14 @@ class Screen:
         hidden = self.quiet or not self.err.is_terminal
         with Progress(*columns, console=self.err, transient=True, disable=hidden, speed_estimate_period=600) as bars:
             tasks: dict[str, TaskID] = {}
+            loading = bars.add_task("starting", total=None)  # the libraries take a second
 
             def report(stage: str, done: int, total: int) -> None:
                 if stage not in tasks:
+                    bars.update(loading, visible=False)
                     tasks[stage] = bars.add_task(stage, total=max(1, total), completed=done)
                 bars.update(tasks[stage], completed=done, total=max(1, total))
 
-            report("starting", 0, 1)  # the libraries take a second to load
             yield report
 
 

@@ -44,7 +44,7 @@ def evaluate(
     if "test_rows" in settings:
         settings["test"] = settings.pop("test_rows")
     with working(run) as work:
-        work("starting", 0, 1)
+        work.check()
         if is_release(source):
             if test is None or any(given is not None for given in (schema, method, parameters, cv)):
                 fact = f"{source} is a release folder: it takes --test, and no schema, method, k, l, --set or folds"
@@ -95,7 +95,7 @@ def compare(
     if "test_rows" in settings:
         settings["test"] = settings.pop("test_rows")
     with working(run) as work:
-        work("starting", 0, 1)
+        work.check()
         roles = read_schema(schema, source)
         how: dict[str, Any] = {"types": roles.types, "missing_tokens": roles.missing_tokens}
         own = _own_parameters(parameters or {}, methods)

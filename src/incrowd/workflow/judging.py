@@ -61,7 +61,7 @@ def attack(
     from incrowd.attacks import load
 
     with working(run) as work:
-        work("starting", 0, 1)
+        work.check()
         loaded = load(release)
         types = dict.fromkeys(loaded.types, "str")  # the release says what its columns are
         frame = read_source(original, query=query, types=types, run=work)

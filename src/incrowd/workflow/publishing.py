@@ -232,8 +232,9 @@ def _copies_of(release: Release, folder: Path) -> dict[Path, pl.DataFrame]:
 
 
 def _formulas(release: Release) -> list[str]:
-    """Warn of texts that a spreadsheet would run."""
+    """Warn of texts that a spreadsheet would run; ranges such as -3 to 5 are written by us and harmless."""
     risky = dict.fromkeys(name for table in release.written_tables() for name in io.risky_cells(table))
+    risky = {name: None for name in risky if release.types.get(name) not in ("int", "float", "date")}
     if not risky:
         return []
     named = ", ".join(map(repr, risky))
