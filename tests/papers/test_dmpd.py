@@ -8,12 +8,14 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import incrowd as ic
+from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.publish.decomposition.discretize import in_intervals, mdl_cuts
 from incrowd.publish.decomposition.feature_partition import Features
 from incrowd.publish.decomposition.feature_search import child_of, filtered_out, passed
 from incrowd.publish.decomposition.levels import NO_LIMIT, Levels
 from incrowd.publish.decomposition.partition_classifier import combined, laplace
+from incrowd.release.seal import secret_rng
 
 HEADER = (
     "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
@@ -180,8 +182,8 @@ def of_partition(frame, schema, parts, k, **given):
     features = Features.of(frame, schema, k=k, **given)
     numbered = tuple(tuple(features.frame.columns.index(name) for name in part) for part in parts)
     return features.release(
-        numbered, method={"name": "dmpd", "parameters": {"k": k}}, privacy=Privacy.of(k), seed=None, kind="polars",
-        rng=np.random.default_rng(0),
+        frame, numbered, method=Method("dmpd", {"k": k}), privacy=Privacy.of(k), seed=None, kind="polars",
+        rng=secret_rng(None, frame),
     )  # fmt: skip
 
 
@@ -195,8 +197,9 @@ def test_definition_8_end_to_end(tmp_path):
     assert (verdict.levels["k_partial"], verdict.levels["k_set"], verdict.levels["k"]) == (3, 2, 2)
     whole = of_partition(ADULT, schema, [G_1 + G_2], 1).verify(ADULT)
     assert whole.levels["k"] == 1
-    too_much = of_partition(ADULT, schema, [G_1, G_2], 3).verify(ADULT)
-    assert [v.split(":")[0] for v in too_much.violations] == ["k of joins"]  # partial 3 is not enough
+    with pytest.raises(ic.VerificationError) as too_much:
+        of_partition(ADULT, schema, [G_1, G_2], 3)
+    assert [v.split(":")[0] for v in too_much.value.violations] == ["k of joins"]  # partial 3 is not enough
 
 
 def test_both_levels_are_kept_and_somebody_is_found_by_quasi_identifiers_alone():
@@ -309,5 +312,5 @@ def test_figure_13_through_the_publisher():
     assert "relationship" not in stiff.quasi
     assert "relationship" in loose.quasi
     assert loose.levels["accuracy"] > stiff.levels["accuracy"]
-    assert loose.manifest["columns"][0]["suppressed"] == 12
+    assert loose.manifest.columns[0].suppressed == 12
     assert loose.verify(frame).ok

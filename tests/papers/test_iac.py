@@ -11,6 +11,7 @@ from incrowd.coding import Table
 from incrowd.hierarchy import Intervals
 from incrowd.losses import Cells, loss, normalized_divergence, normalized_mutual_information
 from incrowd.losses.classes import entropy_of
+from incrowd.manifest import Guarantee
 from incrowd.privacy import Privacy
 from incrowd.publish.iac import Suppression, changes, generalize
 from incrowd.verify import verify_table
@@ -127,7 +128,7 @@ def test_example_2_table_4_needs_more_than_one_star(method, promised):
     The next smallest group goes with it, the three rows (1-4, M).
     """
     release = method.publish(TABLE_4, SCHEMA_4)
-    assert release.manifest["guarantees"] == [{"kind": "k", "k": promised}]
+    assert release.manifest.guarantees == (Guarantee("k", k=promised),)
     assert sorted(release.frame.select("A1", "A2").rows()) == [("*", "*")] * 4 + [("5-8", "F")] * 4
 
 
@@ -204,5 +205,5 @@ def test_table_1_thresholds_find_the_table(table_1):
     """IACc comes to the same table when suppressing two rows is all that the thresholds allow."""
     frame, schema = table_1
     release = ic.IACc(delta_c=0.5, delta_d=0.2).publish(frame, schema)
-    assert release.manifest["guarantees"] == [{"kind": "k", "k": 2}]
+    assert release.manifest.guarantees == (Guarantee("k", k=2),)
     assert sorted(release.frame.select(NAMES).rows()) == sorted(repeated(ANONYMOUS))

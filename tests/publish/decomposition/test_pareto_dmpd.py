@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.manifest import Guarantee
 from incrowd.publish.decomposition.feature_partition import Features
 from incrowd.publish.decomposition.feature_search import partition_of
 
@@ -98,7 +99,7 @@ def test_the_point_that_is_picked_is_released_with_its_level(frontier, wish):
     quasi = [name for part in shown for name in part if name != "hobby"]
     assert shown == [list(part) for part in point.parts]
     assert release.verify(FRAME).ok
-    assert release.manifest["guarantees"][0] == {"kind": "k", "k": point.level}
+    assert release.manifest.guarantees[0] == Guarantee("k", k=point.level)
     if quasi:
         assert release.verify(FRAME).levels["k"] == point.level
 
@@ -121,8 +122,8 @@ def test_publish_releases_the_most_accurate_point_of_level_k():
     best = method.frontier(FRAME, SCHEMA, seed=5).pick(k=20)
     assert release.parts == [list(part) for part in best.parts]
     assert release.levels["accuracy"] == best.accuracy
-    assert release.manifest["method"]["name"] == "pareto_dmpd"
-    assert release.manifest["guarantees"][0] == {"kind": "k", "k": 20}
+    assert release.manifest.method.name == "pareto_dmpd"
+    assert release.manifest.guarantees[0] == Guarantee("k", k=20)
     assert release.verify(FRAME).levels["k"] >= 20
 
 
