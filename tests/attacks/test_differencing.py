@@ -125,6 +125,26 @@ def test_another_table_of_nearly_the_same_size_is_no_difference(frame):
     assert ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"].verdict == "withstood"
 
 
+def test_a_value_that_just_k_people_have_is_listed_with_the_person_only(frame):
+    towns = frame.with_columns(town=pl.when(pl.int_range(N) < 5).then(pl.lit("rare")).otherwise(pl.lit("large")))
+    tree = ic.Taxonomy.from_nested({"all": {"x": ["large"], "y": ["rare"]}})
+    schema = ic.Schema(quasi=QUASI | {"town": tree}, sensitive="ill")
+    more, less = (ic.NSVDist(k=5).publish(table, schema) for table in (towns, towns[1:]))
+    finding = ic.attack(more, towns, earlier=less, attacks=["differencing"])["differencing"]
+    assert finding.numbers["quasi_learned"] == 1
+    assert finding.numbers["crowd"] == 5
+    assert finding.verdict == "withstood"  # five people fit
+
+
+def test_other_columns_are_subtracted(frame):
+    noted = frame.with_columns(note=pl.int_range(N))
+    schema = ic.Schema(quasi=QUASI, sensitive="ill", other=["note"])
+    more, less = (ic.NSVDist(k=5).publish(table, schema) for table in (noted, noted[1:]))
+    finding = ic.attack(more, noted, earlier=less, attacks=["differencing"])["differencing"]
+    assert finding.verdict == "above the promise"
+    assert (finding.numbers["other_learned"], finding.numbers["sensitive_learned"]) == (1, 0)
+
+
 def test_likelihoods_are_those_of_all_counts():
     for a, b, k in ((10, 10, 5), (15, 10, 5), (10, 15, 5), (4, 2, 2), (7, 7, 1), (7, 6, 1)):
         for moved in (0, 1):

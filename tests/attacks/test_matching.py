@@ -116,3 +116,19 @@ def test_values_that_groups_show_are_told_where_nothing_is_promised_about_them()
     finding = ic.attack(release, frame, attacks=["linking"])["linking"]
     assert finding.verdict == "withstood"
     assert "nothing about values: 20 are told" in finding.why
+
+
+def test_a_reader_takes_an_unlisted_value_for_any_joined_leaf():
+    tree = {"all": {"north": ["a", "b", "c"], "south": ["d", "e", "f"], "west": ["w"]}}
+    towns = [*"aaaaaabccddddddef", *["w"] * 6]
+    frame = pl.DataFrame({"town": towns, "ill": ["x", "y", "z"] * 7 + ["x", "y"]})
+    schema = ic.Schema(quasi={"town": ic.Taxonomy.from_nested(tree)}, sensitive="ill")
+    release = ic.Mondrian(k=3).publish(frame, schema, seed=1)
+    assert len(release.domains[0].rest) == 2  # b and c, e and f
+    owner, reader = (build_scene(r, frame) for r in (release, replace(release, private=None)))
+    known, guessed = listed(owner, owner.pairs), listed(reader, reader.pairs)
+    assert known < guessed
+    more = {person for person, _ in guessed - known}
+    assert {towns[person] for person in more} <= set("bcef")
+    assert reader.codes.max() == release.hierarchies[0].n_leaves
+    assert ic.attack(replace(release, private=None), frame, attacks=["linking", "matching"]).ok

@@ -33,7 +33,16 @@ import polars as pl
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
 from incrowd.attacks.other_columns import hash_rows
-from incrowd.attacks.published_counts import QUASI, SENSITIVE, Counts, collect, label_of_people, likelihood, shares
+from incrowd.attacks.published_counts import (
+    OTHER,
+    QUASI,
+    SENSITIVE,
+    Counts,
+    collect,
+    label_of_people,
+    likelihood,
+    shares,
+)
 from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Floats, Scene
 
@@ -124,16 +133,16 @@ def attack(given: Given) -> Finding:
         "quasi": len(quasi),
         "quasi_learned": len(worst.learned(QUASI)),
         "sensitive_learned": len(values),
-        "other_learned": len(worst.learned("other")),
+        "other_learned": len(worst.learned(OTHER)),
         "belief_max": float(max(claim.belief.max() for claim in claims)),
         "crowd": worst.crowd,
     }
     who = "the person who makes" if worst.n_people == 1 else f"the {worst.n_people} people who make"
     why = f"about {who} the difference, {len(worst.learned(QUASI))} of {len(quasi)} quasi-identifiers are learned"
     why += ", and the sensitive value" if values else ""
-    why += ", and the other columns" if worst.learned("other") else ""
+    why += ", and the other columns" if worst.learned(OTHER) else ""
     why += f"; what is known of the quasi-identifiers fits {worst.crowd} people, promised are {scene.k}"
-    if values and worst.crowd >= scene.k:
+    if (values or worst.learned(OTHER)) and worst.crowd >= scene.k:
         why += "; exact values of all rows can be subtracted: publish again when at least k people came"
     verdict: Outcome = "above the promise" if broken else "withstood"
     return Finding(name, _knows(len(given.earlier)), verdict, why, success, baseline, numbers)
@@ -148,7 +157,7 @@ def breaks(scene: Scene, difference: Difference) -> bool:
     bar = scene.limit if scene.limit < 1 else _SURE
     values = [claim for claim in difference.claims if claim.counts.role == SENSITIVE]
     told = any(claim.belief.max() > bar and claim.belief.max() > claim.prior.max() for claim in values)
-    return bool(difference.crowd < scene.k or told or difference.learned("other"))
+    return bool(difference.crowd < scene.k or told or difference.learned(OTHER))
 
 
 def differences(scene: Scene, earlier: Sequence[Scene]) -> list[Difference]:
