@@ -65,6 +65,7 @@ def test_exact_counts_give_the_person_away(frame, method, gone):
         assert finding.verdict == "above the promise"
         assert (finding.numbers["columns_learned"], finding.numbers["columns"]) == (8, 8)
         assert finding.numbers["crowd"] == 1
+        assert finding.at_risk == (() if gone else (place,))
         assert "7 of 7 quasi-identifiers are learned, and the sensitive value" in finding.why
         assert report["intersection"].verdict == "above the promise"
         assert "subtracted from each other" in report["intersection"].why

@@ -32,6 +32,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable
+from incrowd.attacks.finding import worst as most_at_risk
 from incrowd.attacks.other_columns import hash_rows
 from incrowd.attacks.published_counts import (
     OTHER,
@@ -81,7 +82,8 @@ class Claim:
     @property
     def gained(self) -> bool:
         """Whether that is more than before."""
-        return self.sure and bool(self.prior.max() <= _SURE)
+        top = self.belief.argmax()
+        return self.sure and bool(self.prior[top] <= _SURE or self.prior[top] < self.belief[top] == 1)
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,21 @@ class Difference:
         How many there are.
     claims
         One per column that could be compared.
-    crowd
-        People of the table whose quasi-identifiers fit what was learned.
+    fits
+        Which people of the larger table fit what was learned about quasi-identifiers, as far as they are known here.
+    gone
+        Whether the people who make the difference are not in the table under attack.
     """
 
     n_people: int
     claims: tuple[Claim, ...]
-    crowd: int
+    fits: npt.NDArray[np.bool_]
+    gone: bool
+
+    @property
+    def crowd(self) -> int:
+        """How many people fit what was learned, those who are gone among them."""
+        return int(self.fits.sum()) + self.n_people * self.gone
 
     def learned(self, *roles: str) -> list[Claim]:
         """Return the columns of some roles of which a value was learned."""
@@ -145,7 +155,11 @@ def attack(given: Given) -> Finding:
     if (values or worst.learned(OTHER)) and worst.crowd >= scene.k:
         why += "; exact values of all rows can be subtracted: publish again when at least k people came"
     verdict: Outcome = "above the promise" if broken else "withstood"
-    return Finding(name, _knows(len(given.earlier)), verdict, why, success, baseline, numbers)
+    at_risk = worst.fits & (worst.crowd < scene.k) & (not worst.gone)
+    return Finding(
+        name, _knows(len(given.earlier)), verdict, why, success, baseline, numbers,
+        most_at_risk(scene.rows, at_risk.astype(np.float64), at_risk), int(at_risk.sum()),
+    )  # fmt: skip
 
 
 def _knows(n_earlier: int) -> str:
@@ -156,8 +170,8 @@ def breaks(scene: Scene, difference: Difference) -> bool:
     """Tell whether a difference tells more than the release under attack promises."""
     bar = scene.limit if scene.limit < 1 else _SURE
     values = [claim for claim in difference.claims if claim.counts.role == SENSITIVE]
-    told = any(claim.belief.max() > bar and claim.belief.max() > claim.prior.max() for claim in values)
-    return bool(difference.crowd < scene.k or told or difference.learned(OTHER))
+    told = any(((claim.belief > bar) & (claim.prior <= bar)).any() for claim in values)
+    return bool(difference.crowd < scene.k or told or difference.learned(SENSITIVE, OTHER))
 
 
 def differences(scene: Scene, earlier: Sequence[Scene]) -> list[Difference]:
@@ -196,7 +210,7 @@ def _difference(more: Sequence[Scene], less: Sequence[Scene], n_people: int, *, 
         if claim.counts.role == QUASI:
             label = label_of_people(more[0], claim.counts.name)
             fits &= np.append(claim.left, False)[label]  # the last one stands for a value that is not known
-    return Difference(n_people, tuple(claims), int(fits.sum()) + n_people * gone)
+    return Difference(n_people, tuple(claims), fits, gone)
 
 
 def _subtract(counts: Counts, again: Sequence[Counts], against: Sequence[Counts], n_people: int) -> Floats | None:
