@@ -141,9 +141,9 @@ def text_in_dropped(f: Forger, rng: random.Random) -> bool:
 
 @plant(sure=True)
 def text_in_tokens(f: Forger, rng: random.Random) -> bool:
-    """A token that nobody has."""
-    del rng
-    f.manifest["missing"]["tokens"].append(TEXT)
+    """Tokens that are no short words: a letter, a list, or one told twice."""
+    tokens = f.manifest["missing"]["tokens"]
+    tokens += rng.choice(([TEXT * 9], [f"row {number} is {TEXT}" for number in range(40)], ["?", "?"]))
     return True
 
 

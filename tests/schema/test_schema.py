@@ -203,3 +203,13 @@ def test_columns_must_fit():
     with pytest.raises(ic.SchemaError, match="'b', 'c' of the table has no role"):
         schema.check(pl.DataFrame({"a": [1], "s": [1], "b": [1], "c": [1]}))
     ic.Schema(quasi=["a"], sensitive="s", rest="drop").check(pl.DataFrame({"a": [1], "s": [1], "b": [1]}))
+
+
+@pytest.mark.parametrize("tokens", [["x" * 41], [str(number) for number in range(33)]])
+def test_missing_tokens_are_a_few_short_words(tokens):
+    with pytest.raises(ic.errors.SchemaError, match="missing_tokens has"):
+        ic.Schema(quasi=["a"], missing_tokens=tokens)
+
+
+def test_missing_tokens_are_listed_once():
+    assert ic.Schema(quasi=["a"], missing_tokens=["?", "n/a", "?"]).missing_tokens == ("?", "n/a")

@@ -21,6 +21,7 @@ Missing = Literal["value", "drop"]
 
 
 TYPES = ("int", "float", "str", "date", "bool")
+_LONGEST_TOKEN, _MOST_TOKENS = 40, 32  # what the verifier takes for words, and not for a message
 
 
 class Role(StrEnum):
@@ -156,7 +157,11 @@ class Schema:
         if isinstance(missing_tokens, str):
             fact = f"missing_tokens is the text {missing_tokens!r}"
             raise SchemaError(fact, f"give a list: [{missing_tokens!r}]")
-        missing_tokens = tuple(missing_tokens)
+        missing_tokens = tuple(dict.fromkeys(missing_tokens))
+        if len(missing_tokens) > _MOST_TOKENS or any(len(token) > _LONGEST_TOKEN for token in missing_tokens):
+            fact = f"missing_tokens has {len(missing_tokens)} texts of up to {max(map(len, missing_tokens))} characters"
+            hint = f"they are published: list at most {_MOST_TOKENS} short words of at most {_LONGEST_TOKEN} characters"
+            raise SchemaError(fact, hint)
         if missing not in get_args(Missing):
             fact = f"missing is {missing!r}"
             raise SchemaError(fact, "use 'value' or 'drop'")

@@ -123,7 +123,8 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
             told = told or f"others {others}"
             fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), told)
         else:
-            fine = _is_rest_of(q, place, own, levels)
+            is_value = not q.is_text and write_value(q.leaves[place]) in names
+            fine = _is_rest_of(q, place, own, levels) and not is_value
         if not fine:
             problems.append(f"has a leaf, number {place + 1}, that is not what the owner's domain says")
     if q.kind == "names" and (np.diff(leaf_of) < 0).any():
@@ -150,6 +151,6 @@ def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) 
         if together and all(a[own[0]] == b[place] for a, b in zip(levels[height:], q.levels[height:], strict=True)):
             base = levels[height][own[0]]
             below = {level[place] for level in q.levels[:height]}
-            told = {str(q.leaves[place])} if q.type in ("str", "bool") else set()
+            told = {str(q.leaves[place])} if q.is_text else set()
             return len(below | told) <= 1 and all(is_rest_name(name, base) for name in below | told)
     return False

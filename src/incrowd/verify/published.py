@@ -108,6 +108,11 @@ class Leaves:
         return self.counts
 
     @property
+    def is_text(self) -> bool:
+        """Whether leaves are names, so that a joined one can be called like its ancestor."""
+        return self.type in ("str", "bool")
+
+    @property
     def has_missing(self) -> bool:
         """Whether the first leaf is the missing value."""
         return self.leaves[0] is None
@@ -146,7 +151,7 @@ def read_quasi(reading: Reading, entry: dict[str, Any], where: str, *, exact: bo
         return None
     if kind == "intervals":
         return _read_ranges(reading, entry, where, np.array(counts, np.int64), exact=exact)
-    return _read_leaves(reading, entry, where, np.array(counts, np.int64))
+    return _read_leaves(reading, entry, where, np.array(counts, np.int64), exact=exact)
 
 
 def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Array, *, exact: bool) -> Ranges | None:
@@ -163,7 +168,7 @@ def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
         reading.manifest.append(f"{where}{key} holds something that is not of type {kind}")
         return None
     marks = numbers_of(series)
-    if (np.diff(marks) <= 0).any():
+    if (marks[1:] <= marks[:-1]).any():
         reading.hierarchies.append(f"column {name!r} lists {key} that are not in increasing order")
     if exact and not len(marks) and missing is None:
         reading.hierarchies.append(f"column {name!r} lists no values")
@@ -177,7 +182,7 @@ def is_half(cut: object) -> bool:
     return isinstance(cut, float) and math.isfinite(cut) and abs(cut) < 2**52 and cut % 1 == 0.5
 
 
-def _read_leaves(reading: Reading, entry: dict[str, Any], where: str, counts: Array) -> Leaves | None:
+def _read_leaves(reading: Reading, entry: dict[str, Any], where: str, counts: Array, *, exact: bool) -> Leaves | None:
     leaves = reading.field(entry, "leaves", "a list", where)
     rest = reading.field(entry, "rest", "a list of counts", where)
     levels = reading.field(entry, "levels", "a list of lists of texts", where) if entry["kind"] == "taxonomy" else []
@@ -186,6 +191,8 @@ def _read_leaves(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
     problems = _leaf_problems(entry["type"], leaves, rest) + level_problems(levels, len(leaves))
     if entry["kind"] == "taxonomy" and not (levels and len(set(levels[-1])) == 1):
         problems.append("has no single root")
+    if exact and rest:
+        problems.append("has joined leaves, and domains are said to be exact")
     reading.hierarchies += [f"column {entry['name']!r} {problem}" for problem in problems]
     if len(counts) != len(leaves):
         reading.marginals.append(f"column {entry['name']!r} has {len(counts)} counts for {len(leaves)} leaves")
