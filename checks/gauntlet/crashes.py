@@ -2,7 +2,8 @@
 
 A child publishes the same table again and again, each time into a new folder. It is killed at a random moment. What is
 left must be nothing or complete releases that load and verify; and after the next save into the same place, nothing
-that begins with a dot.
+that begins with a dot. Children are forked from a process that has loaded everything and started no thread, so that a
+kill takes a moment and not the seconds of a new interpreter.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -26,7 +30,8 @@ from incrowd.errors import IncrowdError
 
 _ROOT = Path(__file__).parents[2]
 _READY = "ready"
-_PATIENCE = 60  # seconds for a child to start
+_PATIENCE = 60  # seconds for a child to die
+_CHILDREN = (("mondrian", 40), ("mondrian", 1500), ("nsvdist", 60), ("nhaa", 60))
 
 
 def people(n: int) -> tuple[pl.DataFrame, ic.Schema]:
@@ -42,37 +47,88 @@ def people(n: int) -> tuple[pl.DataFrame, ic.Schema]:
 
 
 def publish_forever(place: Path, method: str, n: int) -> None:
-    """Save a release under a new name, again and again; what the child does."""
+    """Save a release under a new name, again and again; what a child does."""
     frame, schema = people(n)
     release = ic.publish(frame, schema, method=method, k=3)
-    print(_READY, flush=True)
-    for number in range(100_000):
+    _say(_READY)
+    end, number = time.monotonic() + _PATIENCE / 2, 0
+    while time.monotonic() < end:  # in case that nobody comes to kill it
         release.save(place / f"out-{number}")
+        number += 1
+
+
+def bear_children() -> None:
+    """Fork a child for each line that comes in, and say its number; what the parent of the children does."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
+    for module in ("publish", "release.folder", "verify.core"):
+        import_module(f"incrowd.{module}")
+    _say(_READY)
+    for line in sys.stdin:
+        method, n, place = line.rstrip("\n").split(" ", 2)
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with contextlib.suppress(BaseException):
+                publish_forever(Path(place), method, int(n))
+            os._exit(1)
+        _say(str(child))
+
+
+def _say(word: str) -> None:
+    os.write(1, f"{word}\n".encode())
+
+
+@cache
+def _parent() -> subprocess.Popen[str]:
+    """Start the parent of the children, once for each worker; it ends when its input does."""
+    parent = subprocess.Popen(
+        [sys.executable, "-m", "checks.gauntlet.crashes"],
+        cwd=_ROOT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    _hear(parent, 1)
+    return parent
+
+
+def _hear(parent: subprocess.Popen[str], n_lines: int) -> list[str]:
+    assert parent.stdout is not None
+    return [parent.stdout.readline().strip() for _ in range(n_lines)]
 
 
 def kill_once(rng: random.Random) -> tuple[Outcome, str]:
-    """Start a child, kill it at a random moment, and judge what is left."""
+    """Let a child be born, kill it at a random moment, and judge what is left."""
     place = Path(tempfile.mkdtemp(prefix="gauntlet-"))
-    with_kill = rng.random() < 0.6
-    method, n = rng.choice((("mondrian", 40), ("mondrian", 3000), ("nsvdist", 60), ("nhaa", 60)))
+    how = signal.SIGKILL if rng.random() < 0.6 else signal.SIGTERM
+    method, n = rng.choice(_CHILDREN)
+    parent = _parent()
+    assert parent.stdin is not None
     try:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "checks.gauntlet.crashes", str(place), method, str(n)],
-            cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        try:
-            started = child.stdout.readline().strip() if child.stdout else ""
-            time.sleep(rng.random() * rng.choice((0.02, 0.2, 0.5)))
-            child.send_signal(signal.SIGKILL if with_kill else signal.SIGTERM)
-            child.wait(_PATIENCE)
-        finally:
-            child.kill()
-            child.communicate()
-        if started != _READY:
-            return Outcome("escaped", f"the child of {method} did not start"), "kill"
-        return _judge_leftovers(place, n), "SIGKILL" if with_kill else "SIGTERM"
+        parent.stdin.write(f"{method} {n} {place}\n")
+        parent.stdin.flush()
+        said = _hear(parent, 2)
+        child = next((int(word) for word in said if word.isdigit()), 0)
+        if not child or _READY not in said:
+            _parent.cache_clear()
+            return Outcome("escaped", f"the child of {method} did not start"), how.name
+        time.sleep(rng.random() * rng.choice((0.02, 0.2, 0.5)))
+        os.kill(child, how)
+        if not _is_gone(child):
+            os.kill(child, signal.SIGKILL)
+            return Outcome("escaped", f"{how.name} did not end the child of {method}"), how.name
+        return _judge_leftovers(place, n), how.name
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _is_gone(child: int) -> bool:
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.005)
+    return False
 
 
 def _judge_leftovers(place: Path, n: int) -> Outcome:
@@ -100,7 +156,7 @@ def _judge_leftovers(place: Path, n: int) -> Outcome:
 
 
 @contextlib.contextmanager
-def small_disk(size: int):  # noqa: ANN201 - a context manager
+def small_disk(size: int) -> Iterator[Path | None]:
     """Give a folder on a disk of so many bytes, or nothing where mounting is not allowed."""
     place = Path(tempfile.mkdtemp(prefix="gauntlet-disk-"))
     mounted = (
@@ -161,4 +217,4 @@ def _limited(limit: int) -> Outcome:
 
 
 if __name__ == "__main__":
-    publish_forever(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    bear_children()
