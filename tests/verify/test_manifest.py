@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import incrowd as ic
 from incrowd.verify.manifest import read_claims
-from verify.build import Made, answers, make
+from verify.build import Made, answers, make, publish
 from verify.test_honest import ALL_PROMISES
 
 
@@ -291,3 +292,20 @@ def test_evidence_that_is_needed(releases):
         assert read_claims(made.manifest)[0].evidence == files
     made.manifest |= {"sensitive": None, "target": None, "guarantees": made.manifest["guarantees"][:1]}
     assert read_claims(made.manifest)[0].evidence == ("rows", "domains", "rings")
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "words"),
+    [
+        (ic.Mondrian(k=4), {"recoding": "non-homogeneous"}, "makes a homogeneous release, and this one is non-"),
+        (ic.NHAA(k=4), {"recoding": "homogeneous"}, "makes a non-homogeneous release, and this one is homogeneous"),
+        (ic.NSVDist(k=4), {"form": "counts", "other": [], "dropped": ["name", "hours", "note"]}, "in another form"),
+        (ic.NSVDist(k=4, mode="paper"), {"form": "shares"}, "in another form"),
+    ],
+)
+def test_a_release_is_of_the_kind_that_its_method_makes(method, changes, words):
+    made = publish(method)
+    form = changes.pop("form", made.manifest["sensitive"]["form"])
+    made.manifest |= changes
+    made.manifest["sensitive"]["form"] = form
+    assert words in "; ".join(problems_of(made)["promises"])

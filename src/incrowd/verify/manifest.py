@@ -11,7 +11,7 @@ import polars as pl
 from incrowd.verify.domain import TYPES, Array, is_number, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_value
-from incrowd.verify.methods import method_problems
+from incrowd.verify.methods import evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 
 FORMAT = 2
@@ -154,7 +154,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     reading.private += problems
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:
-        reading.promises = _impossible(claims)
+        reading.promises = _impossible(claims) + _unlike_method(claims, manifest["method"])
     return (claims if readable else None), reading
 
 
@@ -163,6 +163,17 @@ def _one_of(reading: Reading, manifest: dict[str, Any], key: str, known: tuple[s
     if found is not None and found not in known:
         reading.manifest.append(f"{key} is neither {' nor '.join(known)}")
     return str(found)
+
+
+def _unlike_method(claims: Claims, method: dict[str, Any]) -> list[str]:
+    """Say where a release is of another kind than its method makes: weaker checks would do for it."""
+    name, recoding, evidence = method["name"], recoding_of(method["name"]), evidence_of(method)
+    problems = []
+    if recoding is not None and recoding != claims.recoding:
+        problems.append(f"method {name!r} makes a {recoding} release, and this one is {claims.recoding}")
+    elif evidence is not None and claims.evidence != ("rows", "domains", *evidence):
+        problems.append(f"method {name!r} tells sensitive values in another form")
+    return problems
 
 
 def _impossible(claims: Claims) -> list[str]:

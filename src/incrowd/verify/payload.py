@@ -87,24 +87,24 @@ def wrong_rows(wrong: Array, what: str) -> list[str]:
     return [f"{n_wrong} rows {what}, {first_row(int(np.argmax(wrong)))}"] if n_wrong else []
 
 
-def expected_columns(claims: Claims, *, labels: bool, codes: bool) -> list[str]:
+def expected_columns(claims: Claims, *, labels: bool) -> list[str]:
     """Return the names of the announced columns in order."""
-    ends = ([""] if labels else []) + ([".lo", ".hi"] if codes else [])
+    ends = [*([""] if labels else []), ".lo", ".hi"]
     names = [f"{q.name}{end}" for q in claims.quasi for end in ends] + list(claims.other)
     return names + (claims.sensitive.columns if claims.sensitive else [])
 
 
-def column_problems(claims: Claims, found: Sequence[str], expected: Sequence[str], what: str) -> list[str]:
+def _column_problems(claims: Claims, found: Sequence[str], expected: Sequence[str]) -> list[str]:
     """Say which columns are missing, too many, or out of place; values in names of distributions are not repeated."""
     extra = [name for name in found if name not in set(expected)]
     lost = [name for name in expected if name not in set(found)]
     problems = []
     if extra:
-        problems.append(f"{what} has columns that were not announced: {_shown(claims, extra)}")
+        problems.append(f"the release has columns that were not announced: {_shown(claims, extra)}")
     if lost:
-        problems.append(f"{what} lacks {_shown(claims, lost)}")
+        problems.append(f"the release lacks {_shown(claims, lost)}")
     if not problems and list(found) != list(expected):
-        problems.append(f"{what} has its columns in another order than announced")
+        problems.append("the release has its columns in another order than announced")
     return problems
 
 
@@ -119,8 +119,8 @@ def _shown(claims: Claims, names: Sequence[str]) -> str:
 
 def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool) -> bool:
     has_labels = labelled or any(q.name in frame.columns for q in claims.quasi)
-    expected = expected_columns(claims, labels=has_labels, codes=True)
-    problems = column_problems(claims, frame.columns, expected, "the release")
+    expected = expected_columns(claims, labels=has_labels)
+    problems = _column_problems(claims, frame.columns, expected)
     wanted: dict[str, pl.DataType] = {f"{q.name}{end}": q.dtype for q in claims.quasi for end in (".lo", ".hi")}
     wanted |= {q.name: pl.String() for q in claims.quasi if has_labels}
     sensitive = claims.sensitive
@@ -151,18 +151,6 @@ def is_plain(dtype: pl.DataType) -> bool:
     """Tell whether a type carries nothing but its values."""
     simple = dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
     return simple or dtype.is_integer() or dtype.is_float()
-
-
-def fits(dtype: pl.DataType, kind: str) -> bool:
-    """Tell whether a type is the one that a manifest names."""
-    known = {
-        "int": dtype.is_integer(),
-        "float": dtype.is_float(),
-        "str": dtype == pl.String,
-        "date": dtype == pl.Date,
-        "bool": dtype == pl.Boolean,
-    }
-    return bool(known[kind]) or dtype == pl.Null
 
 
 def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tuple[Cells, list[Scale]] | None:
