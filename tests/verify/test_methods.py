@@ -263,9 +263,11 @@ def test_a_method_of_others_cannot_be_checked():
 
 @pytest.mark.parametrize("name", ["iacc", "pareto_dmpd"])
 def test_some_methods_promise_the_k_that_they_reach(name):
-    method, guarantees, payload = told(name, {})
+    method, guarantees, payload = told(name, {"l": 2})
     guarantees[0]["k"] = 9
     assert method_problems(method, guarantees, payload) == ([], None)
+    guarantees[0] = {"kind": "k", "k": 9, "x": 1}
+    assert method_problems(method, guarantees, payload) != ([], None)
 
 
 def of_pais(given, guarantees):

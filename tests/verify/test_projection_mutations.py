@@ -590,7 +590,7 @@ def test_rows_that_fit_somebody():
             tables[0] = tables[0] if rng.random() < 0.7 else tables[0].group_by("y").agg(pl.sum("n"))
             assert projections.least_fitting(tables) == fitting(tables)
             found.add(fitting(tables))
-    assert len(found) > 5
+    assert len(found) >= 5
 
 
 def test_all_pairs_of_classes_are_bounded(made, monkeypatch):

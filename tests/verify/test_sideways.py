@@ -108,6 +108,22 @@ def test_chance_does_not_tell():
             assert not tells(a, b)
 
 
+@pytest.mark.parametrize(
+    ("column", "least"),
+    [
+        (lambda secret: secret, 24),
+        (renamed, 26),
+        (lambda secret: pl.Series(range(len(secret))), 24),
+        (lambda secret: -pl.Series(range(len(secret))), 24),
+    ],
+)
+def test_the_edge_of_chance(column, least):
+    """Two values, equally often: the orders in which they can stand, less what it takes to write the rule down."""
+    for n, told in ((least - 2, False), (least, True)):
+        secret = pl.Series([0] * (n // 2) + [1] * (n // 2))
+        assert tells(column(secret), secret) is told
+
+
 def test_the_edge_of_few():
     """One row in twenty may be wrong, and half of what the most frequent value gets wrong."""
     secret = pl.Series([i % 4 for i in range(400)])
@@ -153,6 +169,13 @@ def test_copies():
     ):
         assert not copies(a, b)
     assert copies(TEXTS.head(19), TEXTS.head(19))
+    half = pl.Series([f"v{i % 20}" for i in range(40)])
+    assert copies(renamed(half), half)
+    more = pl.Series([f"v{i % 21}" for i in range(40)])
+    assert not copies(renamed(more), more)
+    twenty = pl.Series([f"v{i % 5}" for i in range(20)])
+    assert copies(renamed(twenty), twenty)
+    assert copies(pl.Series(range(10)), pl.Series(range(10)))
 
 
 @pytest.mark.parametrize(

@@ -247,8 +247,10 @@ def _promised_by_pais(given: dict[str, Any], told: Guarantees) -> list[Guarantee
     """LKC, and what it means for all quasi-identifiers where L covers them; a smaller L than asked for covers them."""
     l, share = given["l"], given["C"]
     all_of_them: Guarantees = [{"kind": "k", "k": given["k"]}]
-    all_of_them += [{"kind": "l", "l": l, "l_kind": "frequency"}] if l > 1 else []
-    all_of_them += [{"kind": "alpha", "alpha": share}] if l <= 1 and share < 1 else []
+    if l > 1:
+        all_of_them.append({"kind": "l", "l": l, "l_kind": "frequency"})
+    elif share < 1:
+        all_of_them.append({"kind": "alpha", "alpha": share})
     told_L = told[-1].get("L") if told else None
     lkc = {"kind": "lkc", "L": told_L, "K": given["k"], "C": _confidence(l, share)}
     if not is_whole(told_L):  # without a sensitive column there is nothing else to promise

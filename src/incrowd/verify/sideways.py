@@ -15,6 +15,9 @@ from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.verdict import Findings
 
+Rule = Callable[[pl.Series, pl.Series], tuple[int, int]]
+"""Counts the rows that a rule gets wrong, and the values of the secret that it takes to write the rule down."""
+
 FEW_WRONG = 0.05
 """Share of rows that a column may get wrong and still tell another one."""
 
@@ -75,7 +78,7 @@ def tells(column: pl.Series, secret: pl.Series) -> bool:
         return False
     step = max(1, len(secret) // _PROBE)
     probe, own = column[::step], secret[::step]
-    known = _RULES if len(secret) >= _MANY_ROWS else _RULES[:1]
+    known = [_same, _by_value, *_by_order(column, secret)] if len(secret) >= _MANY_ROWS else [_same]
     rules = [rule for rule in known if rule(probe, own)[0] <= _PROBE_WRONG * len(own)]
     if not rules:
         return False
@@ -92,16 +95,17 @@ def tells(column: pl.Series, secret: pl.Series) -> bool:
 
 def copies(column: pl.Series, other: pl.Series) -> bool:
     """Tell whether two columns are the same by other names, in every row; where nearly all differ, by their order."""
-    n, n_values = len(other), other.n_unique()
+    n = len(other)
     if n < _FEW_ROWS or not is_comparable(column.dtype) or not is_comparable(other.dtype):
         return False
+    n_values = other.n_unique()
     if column.n_unique() != n_values or _log_orders(_counts(other)) < _BEYOND_CHANCE:
         return False
     if _same(column, other)[0] == 0 or n < _MANY_ROWS:
         return _same(column, other)[0] == 0
     if n_values <= n // 2:
         return pl.DataFrame([column.alias("a"), other.alias("b")]).n_unique() == n_values
-    return any(rule(column, other)[0] == rule(other, column)[0] == 0 for rule in (_rising, _falling))
+    return any(rule(column, other)[0] == rule(other, column)[0] == 0 for rule in _by_order(column, other))
 
 
 def _counts(column: pl.Series) -> list[int]:
@@ -114,7 +118,6 @@ def _log_orders(counts: list[int]) -> float:
 
 
 def _same(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
-    """Count the rows that a rule gets wrong, and the values of the secret that it takes to write the rule down."""
     return len(secret) - int(equal_values(column, secret).sum()), 0
 
 
@@ -126,8 +129,6 @@ def _by_value(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
 
 
 def _rising(column: pl.Series, secret: pl.Series, *, falling: bool = False) -> tuple[int, int]:
-    if not all(own.dtype.is_numeric() or own.dtype.is_temporal() for own in (column, secret)):
-        return len(secret), 0
     table = pl.DataFrame([column.alias("a"), secret.alias("b")])
     # rows that are equal in one stand in the order that helps least: it does not tell which is which
     ranks = table.sort("a", "b", descending=[False, not falling])["b"].rank("dense", descending=falling)
@@ -138,6 +139,12 @@ def _falling(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
     return _rising(column, secret, falling=True)
 
 
+def _by_order(column: pl.Series, secret: pl.Series) -> list[Rule]:
+    """Return the rules that are about numbers and days."""
+    ordered = all(own.dtype.is_numeric() or own.dtype.is_temporal() for own in (column, secret))
+    return [_rising, _falling] if ordered else []
+
+
 def longest_rise(numbers: list[int]) -> int:
     """Return the length of the longest subsequence that never falls."""
     ends: list[int] = []
@@ -145,9 +152,6 @@ def longest_rise(numbers: list[int]) -> int:
         at = bisect_right(ends, number)
         ends[at : at + 1] = [number]
     return len(ends)
-
-
-_RULES: list[Callable[[pl.Series, pl.Series], tuple[int, int]]] = [_same, _by_value, _rising, _falling]
 
 
 def log_choose(n: int, m: int) -> float:
