@@ -108,8 +108,10 @@ def publish(
     parameters |= own_parameters(option, _OWN)
     with screen.progress() as progress:
         from incrowd import workflow
+        from incrowd.publish import find_publisher
 
-        screen.aside("Ctrl-C stops; a search of projections (dmpd) then publishes the best that it has found.")
+        if method is not None and find_publisher(method).kind == "projections":
+            screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, query=query,
