@@ -143,6 +143,10 @@ class Ledger:
         """Return the releases about the same people: as many rows with one of these columns equal, or common rows."""
         return self._earlier(self._read(), io.to_polars(original), columns)
 
+    def refuse(self, original: Any, columns: list[str]) -> None:  # noqa: ANN401
+        """Raise an `InfeasibleError` if there are releases about the same people."""
+        _refuse(self.earlier(original, columns))
+
     @contextmanager
     def recording(
         self,
@@ -173,9 +177,8 @@ class Ledger:
         frame, number = io.to_polars(original), secrets.token_hex(8)
         with self._changing() as book:
             before = self._earlier(book, frame, manifest.recognized_by)
-            if refuse and before:
-                fact = f"A further release was refused: {warn(before)}"
-                raise InfeasibleError(fact, "share one of the earlier releases instead")
+            if refuse:
+                _refuse(before)
             book.entries.append(self._entry(book.key, number, manifest, frame, folder))
         try:
             yield before
@@ -266,6 +269,12 @@ def _shared(one: list[str], other: list[str]) -> float:
     end = min(part[-1] if len(part) == _SKETCH else "~" for part in (one, other))  # up to there both are complete
     seen = [{hash_ for hash_ in part if hash_ <= end} for part in (one, other)]
     return len(seen[0] & seen[1]) / max(1, min(map(len, seen)))
+
+
+def _refuse(earlier: list[Entry]) -> None:
+    if earlier:
+        fact = f"A further release was refused: {warn(earlier)}"
+        raise InfeasibleError(fact, "share one of the earlier releases instead")
 
 
 def _is_written(folder: str | Path) -> bool:

@@ -184,6 +184,8 @@ def publish(
     book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as told:
         frame = read_source(source, query=query, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
+        if book is not None and refuse_repeat:
+            book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
         notes = list(overview.notes)
