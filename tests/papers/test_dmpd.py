@@ -182,7 +182,7 @@ def of_partition(frame, schema, parts, k, **given):
     features = Features.of(frame, schema, k=k, **given)
     numbered = tuple(tuple(features.frame.columns.index(name) for name in part) for part in parts)
     return features.release(
-        frame, numbered, method=Method("dmpd", {"k": k}), privacy=Privacy.of(k), seed=None, kind="polars",
+        frame, numbered, method=Method("dmpd", ic.DMPD(k=k).parameters()), privacy=Privacy.of(k), seed=None, kind="polars",
         rng=secret_rng(None, frame),
     )  # fmt: skip
 

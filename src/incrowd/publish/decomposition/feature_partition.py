@@ -183,8 +183,8 @@ class Features:
         rng: np.random.Generator,
         seed: int | None,
         kind: str,
-        numbers: Mapping[str, float | int | None],
-        progress: Progress,
+        numbers: Mapping[str, float | int | None] | None = None,
+        progress: Progress = lambda _stage, _done, _total: None,
     ) -> ProjectionRelease:
         """Return the verified release of a partition."""
         names = self.names_of(parts)
@@ -213,7 +213,7 @@ class Features:
             rng=rng,
             seed=seed,
             kind=kind,
-            numbers=numbers,
+            numbers=numbers or {},
             progress=progress,
         )
 

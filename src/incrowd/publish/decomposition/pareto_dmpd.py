@@ -101,7 +101,7 @@ class ParetoDMPD(DMPD):
         runs
             How often to search; several give attainment surfaces.
         seed
-            Makes it repeatable.
+            Makes it repeatable; `publish` with the same seed releases a point of this frontier.
         progress
             Called with (stage, done, total). Ctrl-C ends the search with what was found until then.
         """
@@ -109,7 +109,7 @@ class ParetoDMPD(DMPD):
         report = progress or (lambda _stage, _done, _total: None)
         original = io.to_polars(frame)
         features = self._features(original, schema)
-        rng = np.random.default_rng(seed)
+        rng = secret_rng(seed, original)
         if features.is_pointless:
             share = float(np.bincount(features.classes).max() / len(features.classes))
             return Frontier(_table(features, 0, {EMPTY: share}), n_rows=len(features.rows), majority=share)
@@ -166,7 +166,6 @@ class ParetoDMPD(DMPD):
             rng=secret_rng(seed, original),
             seed=seed,
             kind=io.kind_of(frame),
-            numbers={},
             progress=report,
         )
 
