@@ -181,10 +181,10 @@ def of_partition(frame, schema, parts, k, **given):
     """The release of a partition that somebody else chose."""
     features = Features.of(frame, schema, k=k, **given)
     numbered = tuple(tuple(features.frame.columns.index(name) for name in part) for part in parts)
+    method = Method("dmpd", ic.DMPD(k=k, **given).parameters())
     return features.release(
-        frame, numbered, method=Method("dmpd", ic.DMPD(k=k).parameters()), privacy=Privacy.of(k), seed=None, kind="polars",
-        rng=secret_rng(None, frame),
-    )  # fmt: skip
+        frame, numbered, method=method, privacy=Privacy.of(k), seed=None, kind="polars", rng=secret_rng(None, frame)
+    )
 
 
 def test_definition_8_end_to_end(tmp_path):
