@@ -126,6 +126,23 @@ def test_another_table_of_nearly_the_same_size_is_no_difference(frame):
     assert ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"].verdict == "withstood"
 
 
+def test_two_who_came_and_one_who_left_are_not_taken_for_one(frame):
+    other = pl.concat([frame[2:], frame[5:6]])
+    under, earlier = (ic.Mondrian(k=5).publish(table, SCHEMA, domains="exact") for table in (frame, other))
+    finding = ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"]
+    assert finding.verdict == "withstood"
+    assert not finding.numbers
+
+
+def test_ranges_that_are_cut_by_chance_rule_nothing_out(frame):
+    more, less = pair(frame, ic.NSVDist(k=5), 3, "joined")
+    (found,) = differences(build_scene(more, frame), [build_scene(less, frame, same=False)])
+    ordered = [claim for claim in found.claims if claim.counts.ordered]
+    assert len(ordered) == 4
+    for claim in ordered:
+        assert (claim.belief > 0).all()
+
+
 def test_a_value_that_just_k_people_have_is_listed_with_the_person_only(frame):
     towns = frame.with_columns(town=pl.when(pl.int_range(N) < 5).then(pl.lit("rare")).otherwise(pl.lit("large")))
     tree = ic.Taxonomy.from_nested({"all": {"x": ["large"], "y": ["rare"]}})

@@ -36,6 +36,8 @@ def test_columns_dealt_out_in_blocks_tell_no_more_than_k_allows(other):
         assert finding.verdict == "withstood"
         assert finding.numbers["other_right"] <= finding.numbers["other_promised"]
         assert "other columns" in finding.why
+        alike = finding.numbers["other_right_of_somebody_alike"]
+        assert finding.numbers["other_promised"] == pytest.approx(alike + (1 - alike) / 5)
     assert "breaks no promise" in report["matching"].why
 
 

@@ -1,5 +1,7 @@
 """Repeating the method, and what is certain: the steps of reconstruction one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -88,3 +90,11 @@ def test_exact_values_tell_totals_whatever_the_domains():
     scene = build_scene(ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1), frame)
     assert scene.release.manifest.domains == "joined"
     assert scene.totals_are_exact
+
+
+def test_a_value_whose_count_was_rounded_to_nothing_is_still_possible():
+    frame = people()
+    release = paper(4).publish(frame, small_releases.schema(frame), seed=1)
+    about = replace(release.manifest.sensitive, counts=(0, 20, 20, 20))
+    scene = build_scene(replace(release, manifest=replace(release.manifest, sensitive=about)), frame)
+    assert scene.prior == pytest.approx(np.array([1, 20, 20, 20]) / 61)
