@@ -26,12 +26,14 @@ import polars as pl
 
 import incrowd as ic
 from checks.gauntlet.trial import Outcome, what_and_where
+from incrowd.cli import main
 from incrowd.errors import IncrowdError
 
 _ROOT = Path(__file__).parents[2]
 _READY = "ready"
+_COMMAND = "command"  # a child that is the command line
 _PATIENCE = 60  # seconds for a child to die
-_CHILDREN = (("mondrian", 40), ("mondrian", 1500), ("nsvdist", 60), ("nhaa", 60))
+_CHILDREN = (("mondrian", 40), ("mondrian", 1500), ("nsvdist", 60), ("nhaa", 60), (_COMMAND, 300))
 
 
 def people(n: int) -> tuple[pl.DataFrame, ic.Schema]:
@@ -57,10 +59,33 @@ def publish_forever(place: Path, method: str, n: int) -> None:
         number += 1
 
 
+def publish_by_command(place: Path, n: int) -> None:
+    """Do the same with the command line, which hears signals and leaves nothing behind."""
+    frame, schema = people(n)
+    own = Path(tempfile.mkdtemp(prefix="gauntlet-", dir=place.parent))
+    frame.write_csv(own / "people.csv")
+    schema.to_toml(own / "people.toml")
+    _say(_READY)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    end, number = time.monotonic() + _PATIENCE / 2, 0
+    try:
+        while time.monotonic() < end:
+            told = ["publish", own / "people.csv", "-s", own / "people.toml", "-m", "mondrian", "-k", 3, "-q"]
+            sys.argv = ["incrowd", *map(str, told), "-o", str(place / f"out-{number}")]
+            try:
+                main()
+            except SystemExit as done:
+                if done.code:
+                    raise
+            number += 1
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+
+
 def bear_children() -> None:
     """Fork a child for each line that comes in, and say its number; what the parent of the children does."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
-    for module in ("publish", "release.folder", "verify.core"):
+    for module in ("publish", "release.folder", "verify.core", "cli.exits", "workflow"):
         import_module(f"incrowd.{module}")
     _say(_READY)
     for line in sys.stdin:
@@ -69,6 +94,8 @@ def bear_children() -> None:
         if child == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             with contextlib.suppress(BaseException):
+                if method == _COMMAND:
+                    publish_by_command(Path(place), int(n))
                 publish_forever(Path(place), method, int(n))
             os._exit(1)
         _say(str(child))
@@ -98,8 +125,8 @@ def _hear(parent: subprocess.Popen[str], n_lines: int) -> list[str]:
 def kill_once(rng: random.Random) -> tuple[Outcome, str]:
     """Let a child be born, kill it at a random moment, and judge what is left."""
     place = Path(tempfile.mkdtemp(prefix="gauntlet-"))
-    how = signal.SIGKILL if rng.random() < 0.6 else signal.SIGTERM
     method, n = rng.choice(_CHILDREN)
+    how = signal.SIGKILL if method != _COMMAND and rng.random() < 0.7 else signal.SIGTERM
     parent = _parent()
     assert parent.stdin is not None
     try:
@@ -115,7 +142,10 @@ def kill_once(rng: random.Random) -> tuple[Outcome, str]:
         if not _is_gone(child):
             os.kill(child, signal.SIGKILL)
             return Outcome("escaped", f"{how.name} did not end the child of {method}"), how.name
-        return _judge_leftovers(place, n), how.name
+        hidden = [path.name for path in place.iterdir() if path.name.startswith(".")]
+        if method == _COMMAND and hidden:
+            return Outcome("escaped", f"{how.name} to the command line left {', '.join(hidden)}"), how.name
+        return _judge_leftovers(place, n), f"{how.name} to {'the command line' if method == _COMMAND else method}"
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
