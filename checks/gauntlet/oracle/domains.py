@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.gauntlet.oracle.asked import key
-from checks.gauntlet.oracle.labels import names_of, value_of
+from checks.gauntlet.oracle.labels import bounds_of, names_of, value_of
+
+_NAMED = ("balanced", "bins", "frequency", "mdl")  # recipes that name nodes after their values
+_MARKS = ("|", " to ", "others", "*", "up to", "from", "(rest)")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,20 @@ def judge_domain(
     places = [leaf_of.get(key(value), -1) for value in originals]
     _judge_leaves(entry, exact_leaves, leaf_of, places, least, form, problems)
     _judge_tree(entry, own["hierarchy"], leaf_of, exact_leaves, kind, problems)
+    rare = [leaf for leaf in exact_leaves if leaf is not None and 0 < counted[key(leaf)] < least]
+    if form == "joined" and kind in _NAMED and entry["kind"] == "taxonomy" and _tells(entry, rare):
+        problems.append(f"a node of {name!r} is named after a value that fewer than k rows have")
     return Values(places, is_range=False)
+
+
+def _tells(entry: dict[str, Any], rare: list[Any]) -> bool:
+    """Say whether a name of a node names a rare value; text that reads like a name of several is not looked at."""
+    names = {name for level in entry["levels"] for name in level}
+    if entry["type"] in ("str", "bool"):
+        parts = {part for name in names for range_ in name.split("|") for part in range_.split(" to ")}
+        return any(value in parts for value in rare if not any(mark in value for mark in _MARKS))
+    ends = {end for name in names for pair in bounds_of(name, dates=entry["type"] == "date") for end in pair}
+    return any(value in ends for value in rare)
 
 
 def _leaves(hierarchy: dict[str, Any]) -> list[Any]:

@@ -118,15 +118,29 @@ def _begins(label: str, text: str) -> bool:
 
 
 def _in_range(label: str, value: Any) -> bool:  # noqa: ANN401
-    """Whether a range such as ``21-30``, ``-3 to 5`` or ``2001-01-01 to 2001-12-31`` holds a value."""
-    read = dt.date.fromisoformat if isinstance(value, dt.date) else type(value)
-    for mark in (" to ", "-"):
-        places = [place for place in range(1, len(label)) if label.startswith(mark, place)]
-        for place in places:
-            try:
-                first, last = read(label[:place]), read(label[place + len(mark) :])
-            except ValueError:
-                continue
-            if first <= value <= last:  # type: ignore[operator]
-                return True
+    """Whether a range holds a value: ``21-30``, ``-3 to 5``, ``up to 30``, ``from 85``, or of dates."""
+    for low, high in bounds_of(label, dates=isinstance(value, dt.date)):
+        if (low is None or low <= value) and (high is None or value <= high):
+            return True
     return False
+
+
+def bounds_of(label: str, *, dates: bool) -> list[tuple[Any, Any]]:
+    """Return the bounds that a label of numbers or dates may name; an open one is None."""
+    found: list[tuple[Any, Any]] = []
+    for mark in (" to ", "-"):
+        for place in [place for place in range(1, len(label)) if label.startswith(mark, place)]:
+            ends = _read(label[:place], dates), _read(label[place + len(mark) :], dates)
+            found += [ends] if None not in ends else []
+    found += [(None, _read(label[6:], dates))] if label.startswith("up to ") else []
+    found += [(_read(label[5:], dates), None)] if label.startswith("from ") else []
+    return found
+
+
+def _read(text: str, dates: bool) -> Any:  # noqa: ANN401, FBT001
+    for read in (dt.date.fromisoformat,) if dates else (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
