@@ -68,7 +68,8 @@ def _tells(entry: dict[str, Any], rare: list[Any]) -> bool:
     names = {name for level in entry["levels"] for name in level}
     if entry["type"] in ("str", "bool"):
         parts = {part for name in names for range_ in name.split("|") for part in range_.split(" to ")}
-        return any(value in parts for value in rare if not any(mark in value for mark in _MARKS))
+        texts = {text for value in rare for text in names_of(value)}
+        return any(text in parts for text in texts if not any(mark in text for mark in _MARKS))
     ends = {end for name in names for pair in bounds_of(name, dates=entry["type"] == "date") for end in pair}
     return any(value in ends for value in rare)
 
