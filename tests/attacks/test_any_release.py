@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -29,7 +29,7 @@ def test_attacks_run_on_any_release(drawn, name, with_map):
     try:
         release = METHODS[name].publish(drawn.frame, drawn.schema, seed=1)
     except ic.IncrowdError:
-        return  # this method cannot: not what is tested here
+        reject()  # this method cannot, which is not tested here; too many of these fail the test
     if not with_map:
         release = replace(release, private=None)
     report = ic.attack(release, drawn.frame, earlier=release, non_members=drawn.frame, known=0.2)

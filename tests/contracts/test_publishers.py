@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -66,7 +66,7 @@ def test_releases_keep_their_promise_and_the_input(drawn, case, k, seed):
     try:
         release = method.publish(drawn.frame, drawn.schema, seed=seed)
     except ic.InfeasibleError:
-        return
+        reject()  # too many of these fail the test
     assert drawn.frame.equals(before)
     verdict = release.verify(drawn.frame)
     assert verdict.ok

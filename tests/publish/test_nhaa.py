@@ -6,7 +6,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -81,7 +81,7 @@ def test_a_row_is_its_originals_row_in_all_but_its_cells(drawn, k, l, seed):
     try:
         release = NHAA(k=k, l=l).publish(drawn.frame, drawn.schema, seed=seed)
     except ic.InfeasibleError:
-        return
+        reject()  # too many of these fail the test
     own = drawn.frame[release.private.rows]
     assert release.frame.select("note", "class").equals(own.select("note", "class"))
     verdict = release.verify(drawn.frame)

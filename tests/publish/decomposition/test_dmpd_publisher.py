@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -65,7 +65,7 @@ def test_levels_are_those_of_a_real_join(drawn, k, suppress, seed):
     try:
         release = ic.DMPD(k=k, suppress=suppress, **QUICK).publish(drawn.frame, drawn.schema, seed=seed)
     except ic.InfeasibleError:
-        return
+        reject()  # too many of these fail the test
     partial, joined = smallest(release)
     assert (release.levels["k_partial"], release.levels["k_set"]) == (partial, joined)
     assert partial >= k
@@ -173,7 +173,7 @@ def test_shares_in_every_group_stay_below_one_in_l(drawn, k, l, seed):
     try:
         release = ic.DMPD(k=k, l=l, **QUICK).publish(drawn.frame, drawn.schema, seed=seed)
     except ic.InfeasibleError:
-        return
+        reject()  # too many of these fail the test
     for part, projection in zip(release.parts, release.projections, strict=True):
         names = [name for name in part if name in release.quasi]
         groups = projection.partition_by(names) if names else [projection]
