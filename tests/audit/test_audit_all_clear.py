@@ -106,7 +106,10 @@ def test_clusters_of_another_table_are_refused(frame):
     for other in (frame.select("a", "b"), frame.select("b", "a").head(30), pl.concat([frame.select("b", "a")] * 2)):
         with pytest.raises(ic.SchemaError, match="clusters of 60 people"):
             ic.audit(model, other, plain, 5)
-    model.labels_[0] = (model.labels_[0] + 1) % 3  # one of sixty is too many for a tie
+    model.labels_[0] = (model.labels_[0] + 1) % 3  # one of sixty is too many for a tie; one of a hundred is not
+    many = KMeans(3, n_init=1, random_state=0).fit(np.vstack([rows, rows[:40]]))
+    many.labels_[0] = (many.labels_[0] + 1) % 3
+    ic.audit(many, pl.concat([frame, frame.head(40)]).select("b", "a"), plain, 5)
     with pytest.raises(ic.SchemaError, match="clusters of 60 people"):
         ic.audit(model, frame.select("b", "a"), plain, 5)
 

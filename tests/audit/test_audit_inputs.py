@@ -120,6 +120,15 @@ def test_steps_one_after_the_other():
         assert (known.sources, known.public.all()) == (("age and pay",) * 2, True)
 
 
+def test_columns_that_a_step_has_renamed():
+    first = ColumnTransformer([("x", MinMaxScaler(), ["pay", "age"])])
+    second = ColumnTransformer([("z", StandardScaler(), ["x__age"])])
+    model = make_pipeline(first, second, DecisionTreeClassifier()).set_output(transform="pandas")
+    model.fit(FRAME.select(NUMBERS).to_pandas(), FRAME["y"].to_numpy())
+    _, found = read(model, FRAME.to_pandas(), schema("age"), class_public=False)
+    assert (found.sources, found.public.tolist()) == (("age",), [True])
+
+
 def test_a_step_that_does_not_tell_its_columns():
     with pytest.raises(ic.IncompatibleError, match="does not tell what it makes"):
         read(fit(FunctionTransformer(np.abs), NUMBERS), FRAME.to_pandas(), schema("pay"), class_public=False)

@@ -226,3 +226,10 @@ def test_repair_keeps_the_other_rules(kind):
     rows = kept if kind == "list" else pl.DataFrame(kept).to_dicts()
     assert [(*row["antecedents"], *row["consequents"]) for row in rows] == [("a", "s"), ("a", "t")]
     assert type(kept) is type(given)
+
+
+def test_a_frame_whose_columns_are_named_like_what_we_mined_is_a_frame():
+    table = pl.DataFrame(table_of(("a", "s", 0.3, 0.6))).with_columns(rules=1, n=2, public=3).to_pandas()
+    found = audit_rules(table, n=100, public=["a"], k=50)
+    assert (found.n, found.ok) == (100, True)
+    assert found.notes == tuple(f"what column {name!r} tells was not examined" for name in ("rules", "n", "public"))

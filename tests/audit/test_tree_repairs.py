@@ -182,13 +182,52 @@ def test_a_value_at_the_threshold_goes_left_and_a_missing_one_where_it_is_told(g
 
 
 def test_a_tree_of_ranks_has_a_place_for_values_of_no_part():
+    """The root sends 0 and 1 to node 1, a leaf, and 2 and 3 to node 2, which has a part for each."""
     inputs = Inputs(np.array([[0.0], [1], [2], [3], [-1]]), np.array([True]), ("a",), None, class_public=False)
-    tree = SimpleNamespace(nodes=np.array([[0, 0, 2], [-1, 0, 0]]), children=np.array([1, -1]), ends=np.array([1, 3]))
+    tree = SimpleNamespace(
+        nodes=np.array([[0, 0, 2], [-1, 0, 0], [0, 2, 4]]),
+        children=np.array([1, 2, 1, -1]),
+        ends=np.array([1, 3, 2, 3]),
+    )
     one = trees.RankTree(tree, inputs)
-    assert one.children(0).tolist() == [1, -1, -1]
-    assert one.children(1).tolist() == one.children(-1).tolist() == []
+    assert [one.children(node).tolist() for node in (0, 1, 2, -1)] == [[1, 2, -1], [], [1, -1, -1], []]
     assert one.is_public(0)
     assert one.branch(0, np.arange(5)).tolist() == [0, 0, 1, 1, 2]
+    assert one.branch(2, np.arange(2, 5)).tolist() == [0, 1, 2]
     span_of, multiple = trees.find_spans([one], inputs)
-    assert span_of.tolist() == [0, 0, 1, 1, 2]
-    assert multiple.tolist() == [True] * 3
+    assert len(set(span_of.tolist())) == len(multiple) == 4
+    assert span_of[0] == span_of[1]
+    assert multiple.all()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_leaf_tests_nothing(first):
+    """Those who are 0 in the public column end in a leaf: with the class known, nothing is told about them."""
+    rows = np.array([[a, b] for a in (0, 1) for b in (0, 1) for _ in range(3)])
+    labels = rows[:, 0] * rows[:, 1]
+    order = [first, 1 - first]
+    tree = DecisionTreeClassifier(random_state=0).fit(rows, labels).tree_
+    at_root = int(tree.feature[0])
+    known = np.array([order[m] == at_root for m in (0, 1)])
+    given_inputs = Inputs(rows[:, order].astype(float), known, ("x", "y"), labels, class_public=True)
+    view = trees.SklearnTree(tree, given_inputs, rows[:, order].astype(np.float32), np.array(order))
+    span_of, multiple = trees.find_spans([view], given_inputs)
+    assert multiple[span_of].tolist() == (rows[:, at_root] == 1).tolist()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_trees_the_split_that_helps_most_is_put_back_first(turned):
+    """a and b cut eight people into fours, both together into twos: for k = 3 one has to go, and b is the class."""
+    rows = np.array([[a, b] for a in (0, 1) for b in (0, 1) for _ in range(2)])
+    labels = rows[:, 1].copy()
+    labels[0] = 1
+    given_inputs = Inputs(rows.astype(float), np.array([True, True]), ("a", "b"), labels, class_public=False)
+    fitted = [DecisionTreeClassifier(max_depth=1).fit(rows[:, [m]], labels).tree_ for m in (0, 1)]
+    views = [
+        trees.SklearnTree(tree, given_inputs, rows.astype(np.float32), np.array([m])) for m, tree in enumerate(fitted)
+    ]
+    kept, dropped = trees.grow_back(views[::-1] if turned else views, given_inputs, 3)
+    assert (kept[::-1] if turned else kept) == [set(), {0}]
+    assert dropped == [f"collapse tree {2 if turned else 1}, node 0 (a <= 0.5), reached by 8 people"]
+    assert views[1].worth(0) > views[0].worth(0) > 0
+    assert [set(one) for one in trees.grow_back(views, given_inputs, 2)[0]] == [{0}, {0}]

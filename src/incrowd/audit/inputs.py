@@ -214,8 +214,8 @@ def _chosen(columns: Any, sources: list[Sources], names: Sequence[str] | None) -
     if chosen and isinstance(chosen[0], bool | np.bool_):
         return [source for source, is_chosen in zip(sources, chosen, strict=True) if is_chosen]
     if chosen and isinstance(chosen[0], str):
-        order = list(names) if names is not None else [next(iter(source)) for source in sources]
-        return [sources[order.index(str(name))] for name in chosen]
+        assert names is not None  # scikit-learn takes names of columns from frames only
+        return [sources[list(names).index(str(name))] for name in chosen]
     return [sources[int(i)] for i in chosen]
 
 

@@ -195,8 +195,7 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
         leaves = tree.leaves(everybody)
         if leaves is not None:
             partition.cut(partition.parts(everybody, leaves, int(leaves.max(initial=0)) + 1))
-            continue
-        pending = [(0, everybody)]
+        pending = [(0, everybody)] if leaves is None else []
         while pending:
             node, reaching = pending.pop()
             children, people = tree.children(node), partition.unsettled(reaching)
