@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,10 +151,11 @@ def tests_for(rooms: list[str]) -> list[str]:
 def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Change]]:
     """Plant mistakes one at a time; return how many, and those that no test noticed."""
     everything, judged = find(rooms), read_judged(rooms)
-    stale = judged.keys() - {change.key for change in everything}
-    for path, was, now in sorted(stale):
-        print(f"checks/survivors.toml lists what is no longer in {path}:\n  - {was}\n  + {now}")
-    left = [change for change in everything if change.key not in judged]
+    places = Counter(change.key for change in everything)
+    for key in sorted(key for key in judged if places[key] != 1):
+        path, was, now = key
+        print(f"checks/survivors.toml names {places[key]} places of {path}, not one:\n  - {was}\n  + {now}")
+    left = [change for change in everything if change.key not in judged or places[change.key] != 1]
     chosen = random.Random(seed).sample(left, min(n, len(left)))
     print(f"{len(everything)} mistakes can be planted in {', '.join(rooms)}; {len(everything) - len(left)} of them are")
     print(

@@ -159,6 +159,16 @@ def test_spans_beyond_the_most_are_counted_and_still_breaches(monkeypatch, most,
     assert found.notes == ((f"{3 - most} of the 3 spans are counted, not listed",) if noted else ())
 
 
+def test_two_hundred_spans_are_listed_and_those_come_first():
+    names = [f"x{i:03}" for i in range(201)]
+    people = [[name, "s"] for name in names] + [[]] * 9
+    found = audit_rules(table_of(*((name, "s", 1 / 210, 1.0) for name in names)), public=names, k=2, data=people)
+    assert found.notes == ("2 of the 202 spans are counted, not listed",)
+    assert len(found.spans) == 200
+    assert len(found.breaches) == 201
+    assert [b.span == "people" for b in found.breaches] == [False] * 200 + [True]
+
+
 def test_a_table_of_others_is_noted_and_not_called_safe():
     rules = table_of(("a", "s", 0.5, 1.0), ("z", "y", 0.0, 0.0))
     found = audit_rules(rules, public=["a"], k=2, data=[["a", "s"]] * 4 + [[]] * 6)
