@@ -8,6 +8,7 @@ itself. A mutant is killed when a test fails or runs far too long. Those that no
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import queue
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checks.mutants.changes import Change, changes
+from checks.mutants.changes import Change, changes, is_program
 
 ROOT = Path(__file__).parents[2]
 JUDGED = ROOT / "checks" / "survivors.toml"
@@ -156,7 +157,9 @@ def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Ch
         path, was, now = key
         print(f"checks/survivors.toml names {places[key]} places of {path}, not one:\n  - {was}\n  + {now}")
     left = [change for change in everything if change.key not in judged or places[change.key] != 1]
-    chosen = random.Random(seed).sample(left, min(n, len(left)))
+    random.Random(seed).shuffle(left)
+    programs = (one for one in left if is_program(one.apply((ROOT / _PACKAGE / one.path).read_bytes())))
+    chosen = list(itertools.islice(programs, n))
     print(f"{len(everything)} mistakes can be planted in {', '.join(rooms)}; {len(everything) - len(left)} of them are")
     print(
         f"judged unnoticeable (checks/survivors.toml); {len(chosen)} of the others are tried, seed {seed}", flush=True
