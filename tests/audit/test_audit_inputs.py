@@ -1,6 +1,7 @@
 """Which column each feature of a model is made of, through steps of all kinds; and what an attacker can tell apart."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.compose import ColumnTransformer, make_column_selector
@@ -118,6 +119,23 @@ def test_steps_one_after_the_other():
             read(mixed, FRAME.to_pandas(), schema("pay"), class_public=False)
         _, known = read(mixed, FRAME.select(*NUMBERS, "y").to_pandas(), schema(*NUMBERS), class_public=False)
         assert (known.sources, known.public.all()) == (("age and pay",) * 2, True)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_people_come_in_any_kind_of_frame(kind):
+    """And a step that was fitted with a pandas frame gets one."""
+    model = fit(ColumnTransformer([("p", StandardScaler(), NUMBERS)]))
+    given = {"polars": FRAME, "pandas": FRAME.to_pandas(), "pyarrow": FRAME.to_arrow()}[kind]
+    _, found = read(model, given, schema("age", "job"), class_public=False)
+    assert found.sources == ("age", "pay")
+    _, bare = read(
+        model[-1], FRAME.select(pay=pl.col("pay"), age=pl.col("age"), y=pl.col("y")), schema("age"), class_public=True
+    )
+    assert bare.sources == ("pay", "age")
+    tree = DecisionTreeClassifier().fit(FRAME.select(NUMBERS).to_pandas(), FRAME["y"].to_numpy())
+    _, plain = read(tree, given, schema("age", "job"), class_public=False)
+    expected = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pl.DataFrame}[kind]
+    assert isinstance(plain.given, expected)
 
 
 def test_columns_that_a_step_has_renamed():
