@@ -307,6 +307,7 @@ MANIFEST = {
     "a column in two parts": (change("parts", [["age", "hours", "town"], PARTS[1]]), "manifest"),
     "an empty part": (empty_part, "manifest"),
     "no part": (change("parts", []), "manifest"),
+    "an empty one of two parts": (change("parts", [[*PARTS[0], *PARTS[1]], []]), "manifest"),
     "the class as a column": (change("parts.0", ["age", "hours", "ill"]), "manifest"),
     "a column without an entry": (change("parts.0", ["age", "hours", "name"]), "manifest"),
     "a column twice": (change("columns.1.name", "age"), "manifest"),
