@@ -88,7 +88,10 @@ FILES = {
     "a hidden file": (add_hidden_file, "'.row_map' does not belong into a release"),
     "a folder": (add_folder, "'more' does not belong into a release"),
     "no CSV": (lambda made: (made.public / "release.csv").unlink(), "release.csv is missing"),
-    "no Parquet": (lambda made: (made.public / "release.parquet").unlink(), "release.parquet is missing; release.parquet cannot be read"),
+    "no Parquet": (
+        lambda made: (made.public / "release.parquet").unlink(),
+        "release.parquet is missing; release.parquet cannot be read",
+    ),
     "a link": (link("release.csv"), "release.csv is a link"),
     "a link to a table": (link("release.parquet"), "release.parquet is a link"),
     "a link to a manifest": (link("manifest.json"), "manifest.json is a link"),

@@ -36,6 +36,7 @@ def test_the_unmutated_projections_pass(valid, row_maps):
     assert (verdict.levels["k_partial"], verdict.levels["k_set"]) == (partial, joined) == (8, 6)
     assert verdict.levels["k"] == 6
     assert verdict.levels["rows_with_class_min"] == 2
+    assert verdict.levels["l_frequency"] == pytest.approx(33 / 17)
     open_ = {name for name, ok in answers(verdict).items() if ok is None}
     assert open_ == {"people behind joins"} | (set() if row_maps else {"row maps"})
     assert verdict.complete is row_maps
