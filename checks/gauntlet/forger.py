@@ -48,7 +48,7 @@ class Forger:
     @property
     def is_rows(self) -> bool:
         """Whether this is a release of rows, and not of projections."""
-        return self.manifest.get("payload") != "projections"
+        return "release" in self.tables
 
     @property
     def table(self) -> pl.DataFrame:
@@ -98,10 +98,11 @@ class Forger:
         for stem, table in self.tables.items():
             (folder / f"{stem}.parquet").write_bytes(parquet_bytes(table.rechunk()))
             plain = table.to_dict(as_series=False)
-            written = written_table(self.manifest, plain) if self.is_rows else plain
+            written = written_table(self.before, plain) if self.is_rows else plain
             (folder / f"{stem}.csv").write_bytes(csv_bytes(written))
         for stem, table in self.private.items():
-            if table.equals(self._private_before.get(stem, pl.DataFrame()), null_equal=True):
+            before = self._private_before[stem]
+            if table.schema == before.schema and table.equals(before, null_equal=True):
                 (secret / f"{stem}.parquet").write_bytes(self._private_bytes[stem])
             else:
                 table.write_parquet(secret / f"{stem}.parquet")

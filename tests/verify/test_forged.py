@@ -62,3 +62,11 @@ def test_every_column_of_the_original_is_spoken_of():
     assert manifest["left_out"]
     manifest["left_out"].pop()
     assert any("not spoken of" in v for v in violations(release, people, manifest))
+
+
+def test_half_a_character_is_no_json(ages, tmp_path):
+    release = ic.Mondrian(k=4).publish(ages, ic.Schema(quasi={"age": None}, sensitive="ill"), seed=1)
+    release.save(tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(path.read_text().replace('"ill"', '"\\ud800"'))
+    assert any("cannot be read as JSON" in v for v in ic.verify(tmp_path / "out", ages).violations)

@@ -58,11 +58,14 @@ def read_json(path: Path, problems: list[str]) -> tuple[Any, bytes]:
         return None, b""
     data = file_bytes(path) or b""
     try:
-        return json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_no_number), data
+        found = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_no_number)
+        json.dumps(found, ensure_ascii=False).encode()  # half a character can be escaped, and not be written
     except _DuplicateKeyError:
         problems.append(f"{path.name} names a key twice")
     except (ValueError, RecursionError):
         problems.append(f"{path.name} cannot be read as JSON")
+    else:
+        return found, data
     return None, data
 
 
