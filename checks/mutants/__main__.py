@@ -170,8 +170,8 @@ def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Ch
         copies = [Copy(Path(folder, str(i)), compiled=compiled) for i in range(jobs)]
         touched = copies[0].touched(tests_for(rooms))
         every = list(touched.passed)
-        for copy in copies:
-            if copy.fails(every, touched.limit(every)):
+        with ThreadPoolExecutor(jobs) as pool:
+            if any(pool.map(lambda copy: copy.fails(every, touched.limit(every)), copies)):
                 sys.exit("Tests that passed fail when they are run again, without a mistake")
         free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for copy in copies:
