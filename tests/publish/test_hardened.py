@@ -17,8 +17,8 @@ from incrowd.kernels.forest import add_shares, grow
 from incrowd.kernels.information import n_log_n
 from incrowd.privacy import exact
 from incrowd.publish import blocks, nsvdist
+from incrowd.publish.block_shares import in_parts
 from incrowd.publish.blocks import blocks_of, chances_of
-from incrowd.publish.told import in_parts
 from incrowd.release.seal import secret_rng
 from owner import exact_rows
 from strategies import tables
@@ -138,7 +138,7 @@ def test_blocks_do_not_tell_that_people_were_placed_by_those_who_are_like_them(l
     rng = np.random.default_rng(3)
     n, table = 600, twins(600, rng)
     block_of = blocks_of(table, 2, Fraction(2), rng)
-    shares = nsvdist.Told.of(table, block_of, 1).shares[block_of]
+    shares = nsvdist.BlockShares.of(table, block_of, 1).shares[block_of]
     twin = np.arange(n) ^ 1
     by_mates = np.zeros_like(shares)
     for i in range(n):
@@ -164,7 +164,7 @@ def test_blocks_do_not_tell_who_placed_their_neighbours(leaf, least, most, monke
     table = twins(n, rng)
     values = table.sensitive.astype(np.int64)
     block_of = blocks_of(table, 2, Fraction(2), rng)
-    shares = nsvdist.Told.of(table, block_of, 1).shares[block_of]
+    shares = nsvdist.BlockShares.of(table, block_of, 1).shares[block_of]
     bins, placed_by = np.minimum(blocks._positions(table) * 256, 255).astype(np.uint8), np.zeros((n, n))
     for _ in range(40):
         drawn = np.minimum((shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), n_values - 1)

@@ -1,5 +1,6 @@
 """The table of a k-anonymous tree: its groups are the plain algorithm's, its cells the tests' or the rows' closure."""
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -22,14 +23,13 @@ def leaves(node):
     return [leaf for child in node.children if child is not None for leaf in leaves(child)]
 
 
-@given(tables(max_rows=14), st.integers(1, 4), st.sampled_from(CONSTRAINTS), st.booleans())
-def test_groups_and_cells_are_those_of_the_plain_tree(drawn, k, constraints, tighten):
-    table = Table.encode(drawn.frame, drawn.schema)
-    sensitive = drawn.frame["class"].to_list()
+def check_against_the_plain_tree(frame, schema, k, constraints, tighten):
+    table = Table.encode(frame, schema)
+    sensitive = frame["class"].to_list()
     method = ic.TreeAnonymizer(k=k, tighten=tighten, **constraints)
     if not naive_mondrian.holds(sensitive, sensitive, k=k, **constraints):
         with pytest.raises(ic.InfeasibleError):
-            method.publish(drawn.frame, drawn.schema)
+            method.publish(frame, schema)
         return
     codes = [tuple(row) for row in table.codes.tolist()]
     public = [True] * table.n_quasi
@@ -37,7 +37,7 @@ def test_groups_and_cells_are_those_of_the_plain_tree(drawn, k, constraints, tig
         codes, sensitive, table.hierarchies, public, class_public=False, gain="information", k=k, **constraints
     )
     wanted = leaves(plain.run().root)
-    release = method.publish(drawn.frame, drawn.schema, seed=1)
+    release = method.publish(frame, schema, seed=1)
     assert groups_of(release, table) == sorted(sorted(leaf.rows) for leaf in wanted)
     cell_of = dict(zip(release.private.rows.tolist(), release.cell_of.tolist(), strict=True))
     cell_lo, cell_hi = exact_cells(release)
@@ -47,6 +47,22 @@ def test_groups_and_cells_are_those_of_the_plain_tree(drawn, k, constraints, tig
             held = [codes[i][m] for i in leaf.rows] if tighten else list(leaf.box[m])
             released = (cell_lo[cell, m], cell_hi[cell, m])
             assert released == naive_mondrian.closure(hierarchy, held)
+
+
+@given(tables(max_rows=14), st.integers(1, 4), st.sampled_from(CONSTRAINTS), st.booleans())
+def test_groups_and_cells_are_those_of_the_plain_tree(drawn, k, constraints, tighten):
+    check_against_the_plain_tree(drawn.frame, drawn.schema, k, constraints, tighten)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("constraints", [{}, {"l": 1.2}])
+def test_sparse_numbers_are_split_as_the_plain_tree_splits_them(seed, constraints):
+    """Values far apart in a declared domain: rows are sorted, not counted value by value."""
+    rng = np.random.default_rng(seed)
+    ages = rng.choice(200, 14, replace=False)
+    frame = pl.DataFrame({"age": ages, "class": np.where((ages > 90) ^ (rng.random(14) < 0.2), "u", "v")})
+    schema = ic.Schema(quasi={"age": ic.Intervals(range(200))}, sensitive="class")
+    check_against_the_plain_tree(frame, schema, 1, constraints, tighten=True)
 
 
 @given(tables(min_rows=4), st.integers(1, 4), st.booleans())

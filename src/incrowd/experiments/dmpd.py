@@ -40,7 +40,7 @@ from incrowd.hierarchy.hierarchy import type_of
 from incrowd.learn.c45 import C45
 from incrowd.learn.naive_bayes import NaiveBayes
 from incrowd.publish import TDR, TDS
-from incrowd.publish.decomposition.copied_columns import tells
+from incrowd.publish.decomposition.copied_columns import is_recoding_of
 from incrowd.publish.decomposition.discretize import Cuts, discretized
 from incrowd.publish.decomposition.feature_search import FeatureSearch, Partition
 from incrowd.publish.decomposition.levels import Levels
@@ -225,7 +225,7 @@ def _specialized(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[st
     }
     hidden = [train[name] for name in quasi]
     others = [name for name in train.columns if name not in quasi and name != _CLASS]
-    others = [name for name in others if not any(tells(train[name], column) for column in hidden)]
+    others = [name for name in others if not any(is_recoding_of(train[name], column) for column in hidden)]
     schema = Schema(quasi=quasi, sensitive=_CLASS, other=others, rest="drop")
     inducer = C45() if cell["inducer"] == "tree" else NaiveBayes()
     result: dict[str, dict[str, Any]] = {"accuracy": {}}

@@ -47,7 +47,7 @@ def grow(
     most = 2 * (len(sample) // least) + 1
     nodes = np.full((most, 3), LEAF, np.int64)
     bounds = np.zeros((most, 2), np.int64)
-    shares, told = np.zeros((most, n_values)), np.zeros(n_columns)
+    shares, gains = np.zeros((most, n_values)), np.zeros(n_columns)
     bounds[0, 1] = len(sample)
     left, counts, ends = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64), np.zeros(n_bins + 1, np.int64)
     room = np.empty(len(sample), np.int64)
@@ -76,14 +76,14 @@ def grow(
             if found < best:
                 best, best_column, best_bin = found, m, last
         if best < within - _LEAST_GAIN:
-            told[best_column] += within - best
+            gains[best_column] += within - best
             middle = start + _divide(bins[:, best_column], best_bin, sample[start:stop], room)
             nodes[node, COLUMN], nodes[node, LAST_BIN], nodes[node, CHILD] = best_column, best_bin, n_nodes
             bounds[n_nodes, 0], bounds[n_nodes, 1] = start, middle
             bounds[n_nodes + 1, 0], bounds[n_nodes + 1, 1] = middle, stop
             n_nodes += 2
         node += 1
-    return nodes[:n_nodes], shares[:n_nodes], told / len(sample)
+    return nodes[:n_nodes], shares[:n_nodes], gains / len(sample)
 
 
 @inlined

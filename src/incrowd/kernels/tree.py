@@ -106,14 +106,14 @@ def _tabulate(people: People, rows: Int64, m: int) -> tuple[Int64, Int64, Int64]
         found = np.empty(n_found, np.int64)
         for j in range(n):
             found[place[keys[j] & 0xFFFFFFFF]] = keys[j] >> 32
-    counts, told = np.zeros((n_found, n_classes), np.int64), np.zeros((n_found, n_values), np.int64)
+    counts, secret_counts = np.zeros((n_found, n_classes), np.int64), np.zeros((n_found, n_values), np.int64)
     for i in range(n):
         row = rows[i]
         at = place[codes[row, m] - lo] if width <= 4 * n else place[i]
         counts[at, labels[row, CLASS]] += 1
         if n_values > 0:
-            told[at, labels[row, SENSITIVE]] += 1
-    return found, counts, told
+            secret_counts[at, labels[row, SENSITIVE]] += 1
+    return found, counts, secret_counts
 
 
 @kernel
@@ -126,18 +126,18 @@ def _total(counts: Int64) -> int:
 
 @kernel
 def _best_level(
-    people: People, found: Int64, counts: Int64, told: Int64, m: int, first_level: int, alone: bool, limits: Limits,
-    domains: Domains,
+    people: People, found: Int64, counts: Int64, secret_counts: Int64, m: int, first_level: int, alone: bool,
+    limits: Limits, domains: Domains,
 ) -> tuple[float, int]:  # fmt: skip
     """Return gain and level of the lowest split into nodes of one level, of those that are allowed."""
-    n_classes, n_values = counts.shape[1], told.shape[1]
+    n_classes, n_values = counts.shape[1], secret_counts.shape[1]
     whole = np.zeros(n_classes, np.int64)
     for j in range(len(found)):
         for c in range(n_classes):
             whole[c] += counts[j, c]
     n = _total(whole)
     own = impurity_times_n(whole, n, people.logs)
-    part, said = np.zeros(n_classes, np.int64), np.zeros(n_values, np.int64)
+    part, part_secrets = np.zeros(n_classes, np.int64), np.zeros(n_values, np.int64)
     for level in range(first_level, domains.shape[m, N_LEVELS] - 1):
         start = domains.shape[m, NODE_START] + level * domains.shape[m, N_LEAVES]
         gain, differs, allowed = own, False, True
@@ -145,15 +145,15 @@ def _best_level(
             for c in range(n_classes):
                 part[c] += counts[j, c]
             for v in range(n_values):
-                said[v] += told[j, v]
+                part_secrets[v] += secret_counts[j, v]
             if j + 1 < len(found) and found[j + 1] <= domains.nodes[1, start + found[j]]:
                 continue
             n_part = _total(part)
             gain -= impurity_times_n(part, n_part, people.logs)
             differs = differs or _differs(part, n_part, whole, n)
-            allowed = allowed and (not alone or holds(said, n_part, limits))
+            allowed = allowed and (not alone or holds(part_secrets, n_part, limits))
             part[:] = 0
-            said[:] = 0
+            part_secrets[:] = 0
         if not differs:
             break
         if allowed and gain > 0.0:
@@ -163,17 +163,17 @@ def _best_level(
 
 @kernel
 def _best_threshold(
-    people: People, found: Int64, counts: Int64, told: Int64, alone: bool, limits: Limits, forbidden: Bool
+    people: People, found: Int64, counts: Int64, secret_counts: Int64, alone: bool, limits: Limits, forbidden: Bool
 ) -> tuple[float, int]:
     """Return gain and last code of the left side of the best threshold, of those that are allowed."""
-    n_classes, n_values = counts.shape[1], told.shape[1]
+    n_classes, n_values = counts.shape[1], secret_counts.shape[1]
     left, right = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
-    said_left, said_right = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
+    left_secrets, right_secrets = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
     for j in range(len(found)):
         for c in range(n_classes):
             right[c] += counts[j, c]
         for v in range(n_values):
-            said_right[v] += told[j, v]
+            right_secrets[v] += secret_counts[j, v]
     whole = right.copy()
     n = _total(right)
     own = impurity_times_n(right, n, people.logs)
@@ -184,8 +184,8 @@ def _best_threshold(
             right[c] -= counts[j, c]
             n_left += counts[j, c]
         for v in range(n_values):
-            said_left[v] += told[j, v]
-            said_right[v] -= told[j, v]
+            left_secrets[v] += secret_counts[j, v]
+            right_secrets[v] -= secret_counts[j, v]
         if len(forbidden) > 0 and forbidden[found[j]]:
             continue
         if alone and (n_left < limits.whole[SIZE] or n - n_left < limits.whole[SIZE]):
@@ -193,7 +193,7 @@ def _best_threshold(
         gain = own - impurity_times_n(left, n_left, people.logs) - impurity_times_n(right, n - n_left, people.logs)
         if gain > best and _differs(left, n_left, whole, n):
             if alone and n_values > 0 and not (
-                holds(said_left, n_left, limits) and holds(said_right, n - n_left, limits)
+                holds(left_secrets, n_left, limits) and holds(right_secrets, n - n_left, limits)
             ):  # fmt: skip
                 continue
             best, at = gain, int(found[j])
@@ -218,12 +218,12 @@ def best_split(
     forbidden
         Thresholds that must not be used, by code; empty if none is known to be.
     """
-    found, counts, told = _tabulate(people, rows, m)
+    found, counts, secret_counts = _tabulate(people, rows, m)
     if len(found) < 2:
         return 0.0, NONE
     if domains.shape[m, N_LEVELS] == 0:
-        return _best_threshold(people, found, counts, told, alone, limits, forbidden)
-    return _best_level(people, found, counts, told, m, first_level, alone, limits, domains)
+        return _best_threshold(people, found, counts, secret_counts, alone, limits, forbidden)
+    return _best_level(people, found, counts, secret_counts, m, first_level, alone, limits, domains)
 
 
 @kernel
@@ -279,19 +279,19 @@ def divide_spans(
         if local[span_of[i]] == NONE:
             local[span_of[i]] = n_local
             n_local += 1
-    sizes, said = np.zeros((n_local, n_parts), np.int64), np.zeros((n_local, n_parts, n_values), np.int64)
+    sizes, part_secrets = np.zeros((n_local, n_parts), np.int64), np.zeros((n_local, n_parts, n_values), np.int64)
     spans = np.empty(n_local, np.int64)
     for i in members:
         at, p = local[span_of[i]], part_of(int(people.codes[i, m]), ends)
         spans[at] = span_of[i]
         sizes[at, p] += 1
         if n_values > 0:
-            said[at, p, people.labels[i, SENSITIVE]] += 1
+            part_secrets[at, p, people.labels[i, SENSITIVE]] += 1
     allowed = True
     for at in range(n_local):
         for p in range(n_parts):
             if sizes[at, p] > 0 and (turn or multiple[spans[at]]):
-                allowed = allowed and holds(said[at, p], sizes[at, p], limits)
+                allowed = allowed and holds(part_secrets[at, p], sizes[at, p], limits)
     if allowed:
         new = np.zeros((n_local, n_parts), np.int64)
         for at in range(n_local):

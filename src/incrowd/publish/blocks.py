@@ -1,11 +1,11 @@
-"""Blocks of rows whose sensitive values are told together: at least k rows, no value with more than 1/l of them.
+"""Blocks of rows whose sensitive values are published together: at least k rows, no value with more than 1/l of them.
 
 A table is cut in two again and again while both sides keep k and l, so that rows of a block have about the same chances
 of each value; a row's chances come from a forest over the quasi-identifiers that was grown on other rows. The first cut
 tried is along the direction in which chances vary most; where it would break l, other directions are tried. Where all
 break it, because people who are alike have nearly always the same value, people of both sides of the first cut are
-exchanged by chance, ten or more at a time, until both keep l: what cannot be told about anybody is blurred, and what
-can is kept. If that is not enough, the same is tried with single quasi-identifiers. Tables of fewer than 200 rows are
+exchanged by chance, ten or more at a time, until both keep l: what must not be learned is blurred, and what
+may be is kept. If that is not enough, the same is tried with single quasi-identifiers. Tables of fewer than 200 rows are
 cut by quasi-identifiers alone: little can be learned from them, and single values would show.
 
 What blocks tell: if only the counts of values in blocks are published, and everything else is made of quasi-identifiers
@@ -15,7 +15,7 @@ that are drawn without a look at the values: those of small tables with l = 1. O
 that tells is measured, not proved. (1) The forest: a person's own value has no part in the trees that place them
 (`_FOLDS` parts, dealt out by chance), but it has a part in placing those who are like them, and people of a block have
 been placed alike. Somebody who knows the blocks, which the owner keeps, can ask whose values would explain them. So
-leaves are large, the more so the smaller blocks are: with leaves of 20 rows and k = 2 or 5, that told which of two
+leaves are large, the more so the smaller blocks are: with leaves of 20 rows and k = 2 or 5, that gave away which of two
 block mates has which value in 62 of 100 cases of pure noise; with the 600 / k rows that they have here, in 49 to 53 for
 k = 2 and 5, and in 53 to 56 for k = 10 (50 is nothing; each ± 1 to 3). (2) With l > 1, a cut that was not made may be
 one that would have broken l (*minimality*). Both sides of a cut are as near to equal in size as blocks of k allow: that
@@ -147,10 +147,10 @@ def _axes(table: Table, values: Int64, n_values: int, k: int, rng: np.random.Gen
     """Return the orders in which rows can be cut: by their chances, and by single quasi-identifiers."""
     if table.n_rows < _FEW_ROWS:
         return _Axes(np.empty((table.n_rows, 0)), _positions(table))
-    chances, told = chances_of(table, values, n_values, k, rng)
+    chances, gains = chances_of(table, values, n_values, k, rng)
     centred = chances - chances.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
-    return _Axes(centred @ directions, _positions(table) * (told if told.any() else 1))
+    return _Axes(centred @ directions, _positions(table) * (gains if gains.any() else 1))
 
 
 def chances_of(table: Table, values: Int64, n_values: int, k: int, rng: np.random.Generator) -> tuple[Float64, Float64]:
@@ -161,27 +161,27 @@ def chances_of(table: Table, values: Int64, n_values: int, k: int, rng: np.rando
     least, logs = max(_LEAF, -(-k // 2), _LEAF_TIMES_K // k), n_log_n(table.n_rows)
 
     def by_forest(fold: int, own: np.random.Generator) -> tuple[Int64, Float64, Float64]:
-        """Return the rows of a part, what trees of other rows say about them, and what attributes told them."""
+        """Return the rows of a part, what trees of other rows say about them, and how much attributes helped."""
         inside = np.flatnonzero(fold_of == fold)
         others = np.flatnonzero(fold_of != fold) if n_folds > 1 else inside
-        asked, said, told = bins[inside], np.zeros((len(inside), n_values)), np.zeros(table.n_quasi)
+        asked, votes, gains = bins[inside], np.zeros((len(inside), n_values)), np.zeros(table.n_quasi)
         n_trees = int(np.clip(_ALL_ROWS // len(others), *_TREES))
         for _ in range(n_trees):
             sample = own.choice(others, min(len(others), _MOST_ROWS), replace=False)
             draws = own.random((2 * (len(sample) // least) + 1, table.n_quasi))
             nodes, shares, taken = grow(bins, values, sample, _BINS, n_values, least, draws, logs)
-            add_shares(asked, nodes, shares, said)
-            told += taken
-        return inside, said / n_trees, told
+            add_shares(asked, nodes, shares, votes)
+            gains += taken
+        return inside, votes / n_trees, gains
 
-    chances, told = np.zeros((table.n_rows, n_values)), np.zeros(table.n_quasi)
+    chances, gains = np.zeros((table.n_rows, n_values)), np.zeros(table.n_quasi)
     with ThreadPoolExecutor(workers()) as pool:
         jobs = [pool.submit(copy_context().run, by_forest, fold, own) for fold, own in enumerate(rng.spawn(n_folds))]
         for job in jobs:
-            inside, said, taken = job.result()
-            chances[inside] = said
-            told += taken
-    return chances, told
+            inside, votes, taken = job.result()
+            chances[inside] = votes
+            gains += taken
+    return chances, gains
 
 
 def _positions(table: Table) -> Float64:

@@ -41,7 +41,7 @@ from incrowd.domains import flatten, limits
 from incrowd.kernels.infogain_mondrian import Sides, infogain_mondrian
 from incrowd.kernels.information import n_log_n
 from incrowd.kernels.partition import Partition, Work
-from incrowd.publish.cutting import cut_groups
+from incrowd.publish.group_cuts import cut_groups
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 
 _SLICE = 500_000  # rows visited between two looks at progress and Ctrl-C

@@ -71,7 +71,7 @@ from incrowd.kernels.kactus import (
     write_cuts,
 )
 from incrowd.kernels.limits import Limits, holds
-from incrowd.publish.cutting import distinct_rows
+from incrowd.publish.group_cuts import distinct_rows
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 from incrowd.recoding import TreeRecoding
 

@@ -39,9 +39,9 @@ from incrowd.domains import flatten, limits
 from incrowd.errors import ParameterError
 from incrowd.kernels.mondrian import mondrian
 from incrowd.kernels.partition import Partition, Work
-from incrowd.publish.cutting import cut_groups
+from incrowd.publish.global_recoding import cut_globally
+from incrowd.publish.group_cuts import cut_groups
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
-from incrowd.publish.single import cut_globally
 
 _SLICE = 4_000_000  # rows visited between two looks at progress and Ctrl-C
 

@@ -63,10 +63,10 @@ from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nsvdist import Index, search
 from incrowd.losses import cell_loss
 from incrowd.privacy import Privacy, exact
+from incrowd.publish.block_shares import BlockShares
 from incrowd.publish.blocks import blocks_of
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
-from incrowd.publish.told import Told
 from incrowd.release import Blocks
 from incrowd.runs import workers
 
@@ -182,8 +182,8 @@ class NSVDist(CellPublisher):
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
         rank = rng.permutation(table.n_rows)
         parts = self._parts(blank, rng, self.k)
-        told = Told.of(table, block_of, l)
-        return choose_members(blank, rank, self.k, self.k, self.loss, parts, progress, told)
+        shares = BlockShares.of(table, block_of, l)
+        return choose_members(blank, rank, self.k, self.k, self.loss, parts, progress, shares)
 
     def part_rows(self, n_rows: int) -> int | None:
         """Return about how many rows a part of a table of this size has; ``None`` if it is searched as a whole."""
@@ -229,9 +229,9 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
 
 def choose_members(
     table: Table, rank: Int64, k: int, cap: int, loss: Loss, parts: list[Int64], progress: Progress,
-    told: Told | None = None,
+    shares: BlockShares | None = None,
 ) -> Choice:  # fmt: skip
-    """Search every row's members within its part of the table; they count with their values, or with what is told."""
+    """Search every row's members within its part of the table; they count with their values, or by blocks."""
     columns = tables_first(table, loss)
     prices = make_prices(table, columns, loss)
     n, n_values = table.n_rows, len(table.sensitive_values)
@@ -245,12 +245,12 @@ def choose_members(
             jobs, job_of = make_jobs(index, k, cap, n_values)
             lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
             counts = np.empty((len(jobs), n_values), np.int32)
-            members = np.empty((0, 0) if told is None else (len(jobs), k), np.int32)
+            members = np.empty((0, 0) if shares is None else (len(jobs), k), np.int32)
             for n_jobs in _in_slices(pool, jobs, (k, cap, prices, index, lo, hi, counts, members)):
                 progress("searching", n_done + len(part) * n_jobs // len(jobs), n)
-            if told is not None:
+            if shares is not None:
                 cells_members.append(rows[members].astype(np.int32))
-                counts = told.mixed(rows[members])
+                counts = shares.mean_parts(rows[members])
             cell_of[rows] = n_cells + job_of
             cells_lo.append(lo)
             cells_hi.append(hi)
@@ -259,22 +259,22 @@ def choose_members(
             n_done += len(part)
     back = np.argsort(columns)
     lo, hi = np.concatenate(cells_lo)[:, back], np.concatenate(cells_hi)[:, back]
-    evidence = None if told is None else Blocks(told.block_of, cell_of, np.concatenate(cells_members))
+    evidence = None if shares is None else Blocks(shares.block_of, cell_of, np.concatenate(cells_members))
     return Choice(lo, hi, cell_of, np.concatenate(cells_counts), evidence=evidence)
 
 
 def tables_first(table: Table, loss: Loss) -> Int64:
     """Return the attributes in the order that the kernel wants: those without a look-up table last.
 
-    Before them, attributes that cost much between any two rows come first, so that a row is soon seen to be too dear.
+    Before them, attributes that cost much between any two rows come first, so that a row is pruned early.
     """
     rows = np.random.default_rng(0).integers(0, table.n_rows, (2, _PAIRS))
     keys = []
     for m, hierarchy in enumerate(table.hierarchies):
         pairs = np.sort(table.codes[:, m][rows], axis=0)
         lo, hi = hierarchy.closure(pairs[0], pairs[1])
-        dear = float(cell_loss(loss, hierarchy, table.marginals[m], lo, hi).mean())
-        keys.append((_priced_cells(hierarchy, loss)[0] == LINE, -dear, m))
+        cost = float(cell_loss(loss, hierarchy, table.marginals[m], lo, hi).mean())
+        keys.append((_priced_cells(hierarchy, loss)[0] == LINE, -cost, m))
     return np.array([m for _, _, m in sorted(keys)])
 
 
@@ -412,7 +412,7 @@ def _whole_numbers(losses: npt.NDArray[np.float64], scale: float) -> Int32:
 
 def _line(hierarchy: Hierarchy, scale: float) -> Int32:
     """Positions as increasing whole numbers."""
-    half = hierarchy.pos / 2  # the difference of the largest numbers is no number
+    half = hierarchy.pos / 2  # the difference of the largest numbers would overflow to inf
     extent = max(half[-1] - half[0], 1e-300)
     steps = np.maximum(1, np.diff(np.rint((half - half[0]) / extent * scale)))
     return np.concatenate([[0], np.cumsum(steps)]).astype(np.int32)

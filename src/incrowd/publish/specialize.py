@@ -42,9 +42,9 @@ from incrowd.kernels.specialize import (
     parts_keep,
     split,
 )
-from incrowd.publish.cutting import distinct_rows
+from incrowd.publish.global_recoding import Range, child_ends, release_ranges
+from incrowd.publish.group_cuts import distinct_rows
 from incrowd.publish.publisher import Choice, Progress
-from incrowd.publish.single import Range, child_ends, release_ranges
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]

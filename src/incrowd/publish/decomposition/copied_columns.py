@@ -10,7 +10,7 @@ What is not seen: columns that tell each other nearly, or one way only (a town f
 >>> import polars as pl
 >>> sex, gender = pl.Series(["m", "f"] * 30), pl.Series([1, 2] * 30)
 >>> pay, tax = pl.Series(range(60)), pl.Series(range(60)) * 0.3
->>> tells(sex, gender), tells(pay, tax), tells(pay, tax.shuffle(seed=1))
+>>> is_recoding_of(sex, gender), is_recoding_of(pay, tax), is_recoding_of(pay, tax.shuffle(seed=1))
 (True, True, False)
 """
 
@@ -31,13 +31,13 @@ def without_copies(able: Sequence[int], shown: Sequence[pl.Series]) -> list[int]
     alike: dict[int, list[int]] = {}  # only columns with as many values can
     for i in able:
         rivals = alike.setdefault(shown[i].n_unique(), [])
-        if not any(tells(shown[i], shown[j]) for j in rivals):
+        if not any(is_recoding_of(shown[i], shown[j]) for j in rivals):
             rivals.append(i)
             kept.append(i)
     return kept
 
 
-def tells(column: pl.Series, other: pl.Series) -> bool:
+def is_recoding_of(column: pl.Series, other: pl.Series) -> bool:
     """Tell whether a column is another one, as it is or by other names; in few rows that is chance."""
     n = other.n_unique()
     if len(other) < _SOME_ROWS or n < 2 or column.n_unique() != n:

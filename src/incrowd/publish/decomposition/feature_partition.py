@@ -30,7 +30,7 @@ from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy.hierarchy import Codes, type_of
 from incrowd.manifest import ClassColumn, Method, Missing, RowCounts, Shown
 from incrowd.privacy import Privacy, exact
-from incrowd.publish.decomposition.copied_columns import tells, without_copies
+from incrowd.publish.decomposition.copied_columns import is_recoding_of, without_copies
 from incrowd.publish.decomposition.discretize import mdl_cuts, quasi_cuts
 from incrowd.publish.decomposition.feature_search import Partition
 from incrowd.publish.decomposition.levels import Levels
@@ -341,6 +341,6 @@ def _require_features(frame: pl.DataFrame, schema: Schema) -> None:
     """Refuse quasi-identifiers in disguise."""
     for name in schema.other:
         for quasi in schema.quasi if name in frame.columns else ():
-            if tells(frame[name], frame[quasi]):
-                fact = f"Column {name!r} tells the quasi-identifier {quasi!r} by other names, value for value"
+            if is_recoding_of(frame[name], frame[quasi]):
+                fact = f"Column {name!r} is a one-to-one recoding of quasi-identifier {quasi!r}"
                 raise SchemaError(fact, "make it a quasi-identifier too, or give it the role 'identifier'")

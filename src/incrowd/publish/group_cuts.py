@@ -1,4 +1,4 @@
-"""Groups made by cutting: what every method that cuts a group by itself shares."""
+"""Cuts of groups: what every method that cuts each group by itself has in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the members of a row count with in NSVDist's hardened mode: the shares of values in their blocks."""
+"""Shares of sensitive values in blocks, with which members count in NSVDist's hardened mode."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
-_PARTS = 10_000  # that a distribution is told in
+_PARTS = 10_000  # a distribution is written in so many parts; docs/release-format.md has the same number
 
 
-class Told(NamedTuple):
-    """What a member counts with instead of its value.
+class BlockShares(NamedTuple):
+    """What members count with instead of their values.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Told(NamedTuple):
     cap: int
 
     @classmethod
-    def of(cls, table: Table, block_of: Int64, l: Fraction) -> Told:
+    def of(cls, table: Table, block_of: Int64, l: Fraction) -> BlockShares:
         """Count the values in blocks; no share of a mean may be above 1/l."""
         assert table.sensitive is not None
         n_values = len(table.sensitive_values)
@@ -44,7 +44,7 @@ class Told(NamedTuple):
         counts = np.pad(counts, (0, (int(block_of.max()) + 1) * n_values - len(counts))).reshape(-1, n_values)
         return cls(block_of, counts / counts.sum(axis=1, keepdims=True), int(_PARTS / l))
 
-    def mixed(self, members: Int64) -> Int32:
+    def mean_parts(self, members: Int64) -> Int32:
         """Return the mean shares of members' blocks, [rows x members], in parts."""
         return in_parts(mean_shares(self.block_of, self.shares, members), _PARTS, self.cap)
 
@@ -52,7 +52,7 @@ class Told(NamedTuple):
 def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
     """Write shares as whole numbers of parts: none above the cap, and at least one for whatever occurs.
 
-    Parts that rounding leaves over go where they are missed most; there are fewer than `n_parts` if the cap says so.
+    Parts that rounding leaves over go to the shares that lack most; there are fewer than `n_parts` if the cap says so.
 
     >>> in_parts(np.array([[0.34561, 0.65437, 0.00002], [1 / 3, 1 / 3, 1 / 3]]), 10000, 9090).tolist()
     [[3456, 6543, 1], [3334, 3333, 3333]]
@@ -64,13 +64,13 @@ def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
     given = np.arange(shares.shape[1]) < (n_parts - parts.sum(axis=1))[:, None]
     at = np.arange(len(shares))[:, None]
     parts[at, order] += given & (lacks[at, order] > 0)
-    for row in np.flatnonzero(parts.sum(axis=1) != n_parts):  # few: where the cap or single parts have taken some
+    for row in np.flatnonzero(parts.sum(axis=1) != n_parts):
         _even_out(parts[row], exactly[row], n_parts, cap)
     return parts.astype(np.int32)
 
 
 def _even_out(parts: Float64, exactly: Float64, n_parts: int, cap: int) -> None:
-    """Take or give single parts, where it hurts least, until there are as many as there should be or can be."""
+    """Take or give one part at a time, where the error is largest, until the sum is right or nothing is below the cap."""
     while (left := n_parts - parts.sum()) != 0:
         if left > 0:
             lacks = np.where((exactly > 0) & (parts < cap), exactly - parts, -np.inf)

@@ -1,4 +1,4 @@
-"""Single-dimensional cuts: one recoding of each attribute's domain for all rows."""
+"""Global recoding: single-dimensional cuts, one recoding of each attribute's domain for all rows."""
 
 from __future__ import annotations
 
