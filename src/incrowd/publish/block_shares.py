@@ -70,7 +70,7 @@ def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:
 
 
 def _even_out(parts: Float64, exactly: Float64, n_parts: int, cap: int) -> None:
-    """Take or give one part at a time, where the error is largest, until the sum is right or nothing is below the cap."""
+    """Take or give one part at a time, where the error is largest, until the sum is right or all have the cap."""
     while (left := n_parts - parts.sum()) != 0:
         if left > 0:
             lacks = np.where((exactly > 0) & (parts < cap), exactly - parts, -np.inf)

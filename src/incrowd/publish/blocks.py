@@ -4,8 +4,8 @@ A table is cut in two again and again while both sides keep k and l, so that row
 of each value; a row's chances come from a forest over the quasi-identifiers that was grown on other rows. The first cut
 tried is along the direction in which chances vary most; where it would break l, other directions are tried. Where all
 break it, because people who are alike have nearly always the same value, people of both sides of the first cut are
-exchanged by chance, ten or more at a time, until both keep l: what must not be learned is blurred, and what
-may be is kept. If that is not enough, the same is tried with single quasi-identifiers. Tables of fewer than 200 rows are
+exchanged by chance, ten or more at a time, until both keep l: what must not be learned is blurred, the
+rest is kept. If that is not enough, the same is tried with single quasi-identifiers. Tables of fewer than 200 rows are
 cut by quasi-identifiers alone: little can be learned from them, and single values would show.
 
 What blocks tell: if only the counts of values in blocks are published, and everything else is made of quasi-identifiers
