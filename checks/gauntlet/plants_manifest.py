@@ -340,28 +340,3 @@ def text_as_target(f: Forger, rng: random.Random) -> bool:
     else:
         f.manifest["class"]["role"] = TEXT
     return True
-
-
-@plant(sure=True)
-def private_counts_changed(f: Forger, rng: random.Random) -> bool:
-    """The owner's exact counts are wrong."""
-    if f.domains is None:
-        return False
-    own = rng.choice(f.domains["quasi"])
-    own["counts"][rng.randrange(len(own["counts"]))] += 1
-    return True
-
-
-@plant(sure=True)
-def private_leaf_moved(f: Forger, rng: random.Random) -> bool:
-    """The owner's files say that a value is published as another leaf."""
-    if f.domains is None:
-        return False
-    entries = [d for d in f.domains["quasi"] if d["leaf_of"] and len(set(d["leaf_of"])) > 1]
-    if not entries:
-        return False
-    own = rng.choice(entries)
-    counted = [place for place, count in enumerate(own["counts"]) if count]
-    place = rng.choice(counted)
-    own["leaf_of"][place] = rng.choice([leaf for leaf in set(own["leaf_of"]) if leaf != own["leaf_of"][place]])
-    return True

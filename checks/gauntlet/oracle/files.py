@@ -86,6 +86,7 @@ def _read_private(folder: Path, secret: Path, stems: list[str], found: Folder, p
 
 def _expect(folder: Path, names: set[str], problems: list[str]) -> None:
     there = {file.name for file in folder.iterdir()}
+    problems += [f"{file.name} is a link" for file in folder.iterdir() if file.is_symlink()]
     for name in sorted(names - there):
         fact = f"there is no {name}"
         raise Unreadable(fact)
