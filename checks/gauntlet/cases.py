@@ -38,6 +38,8 @@ class Case:
         What the method was given.
     copied
         Whether an *other* column was made of the sensitive one on purpose: then a refusal is right.
+    as_arrow
+        Whether the table comes as one of pyarrow.
     """
 
     seed: str
@@ -49,10 +51,12 @@ class Case:
     hierarchies: dict[str, str]
     parameters: dict[str, Any] = field(default_factory=dict)
     copied: bool = False
+    as_arrow: bool = False
 
     def publish(self) -> Any:  # noqa: ANN401 - a release of either kind
         """Publish the table; what comes back was verified by incrowd."""
-        return self.publisher.publish(self.frame, self.schema, seed=self.number, domains=self.domains)
+        frame = self.frame.to_arrow() if self.as_arrow else self.frame
+        return self.publisher.publish(frame, self.schema, seed=self.number, domains=self.domains)
 
     @property
     def told(self) -> str:
@@ -106,7 +110,8 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         quasi=specs,
         sensitive=secret if with_sensitive else None,
         other=other,
-        identifiers=gone,
+        identifiers=[] if (unlisted := rng.random() < 0.2) else gone,
+        rest="drop" if unlisted else "error",
         target=target,
         missing=rng.choice(("value", "value", "drop")),
         missing_tokens=tokens,
@@ -114,7 +119,7 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
     parameters = _parameters(rng, name, frame.height, sensitive=with_sensitive, plain=plain)
     publisher = PUBLISHERS[name](**parameters)
     domains = "exact" if rng.random() < 0.25 else "joined"
-    return Case(seed, number, frame, schema, publisher, domains, kinds, parameters, copied)
+    return Case(seed, number, frame, schema, publisher, domains, kinds, parameters, copied, rng.random() < 0.1)
 
 
 def _rows(rng: random.Random, method: str, *, plain: bool) -> int:
