@@ -178,3 +178,21 @@ def test_a_pipeline_of_centroids_stays_one():
     mended = ic.audit(model, frame.to_pandas(), ic.Schema(quasi={"a": ic.Intervals()}, other=["b"]), 9).repair()
     assert [name for name, _ in mended.steps] == ["standardscaler", "kmeans"]
     assert (len(mended[-1].cluster_centers_), len(model[-1].cluster_centers_)) == (2, 4)
+
+
+def test_nearest_centroids_are_near_to_each_other_not_to_the_origin():
+    centers = np.array([[0.0, 0], [0, 5], [0, 7]])
+    joined, steps = centroids.joined(centers, np.ones(3), inputs_of([[0.0, 0], [0, 7]] + [[90, 0]] * 9, [1, 0]), 12)
+    assert steps == ["join centroids 2 and 3 of 3", "join centroids 1 and 2 of 2"]
+    assert joined.tolist() == [[0, 4]]
+
+
+@given(st.integers(0, 10_000))
+def test_a_border_counts_as_reachable_however_large_the_numbers(seed):
+    """The private values end in the middle of two centroids, as exactly as numbers of that size can."""
+    one, other = np.sort(np.random.default_rng(seed).normal(size=2)) * 1e6
+    centers = np.array([[0.0, one], [0.0, other]])
+    box = centroids.reachable(centers, inputs_of([[0.0, one], [0.0, (one + other) / 2]], [1, 0]))[0]
+    assert box.all()
+    short = centroids.reachable(centers, inputs_of([[0.0, one], [0.0, one + (other - one) * 0.49]], [1, 0]))[0]
+    assert short.tolist() == [[True, False]] * 2
