@@ -22,23 +22,23 @@ def test_names_after_common_values():
 def test_nodes_of_text_are_named_after_common_values():
     tree = ic.balanced(2).build(pl.Series("n", ["Ann", "Bob", "Cy", "Dee"]))
     assert tree.to_dict()["levels"][0] == ["Ann|Bob", "Ann|Bob", "Cy|Dee", "Cy|Dee"]
-    renamed = without_rare_names(tree, np.array([False, True, False, False]))
+    renamed = without_rare_names(tree, np.array([2, 3, 2, 2]), 3)
     assert renamed.to_dict()["levels"] == [["Bob|others"] * 2 + ["others 1"] * 2, ["*"] * 4]
-    assert without_rare_names(tree, np.array([True] * 4)) is tree
+    assert without_rare_names(tree, np.array([3, 3, 3, 3]), 3) is tree
 
 
 def test_nodes_of_numbers_have_bounds_that_are_no_rare_values():
     tree = ic.balanced(2).build(pl.Series("n", [17, 20, 24, 30, None]))
     assert tree.to_dict()["levels"][0] == ["(missing)", "17-20", "17-20", "24-30", "24-30"]
-    renamed = without_rare_names(tree, np.array([False, False, True, False, False]))
+    renamed = without_rare_names(tree, np.array([2, 2, 3, 2, 2]), 3)
     assert renamed.to_dict()["levels"][0] == ["(missing)", "up to 20", "up to 20", "from 21", "from 21"]
-    common_ends = without_rare_names(tree, np.array([False, True, False, False, True]))
+    common_ends = without_rare_names(tree, np.array([2, 3, 2, 2, 3]), 3)
     assert common_ends.to_dict()["levels"][0][1:] == ["17-21", "17-21", "21-30", "21-30"]
 
 
 def test_names_given_by_people_stay():
     tree = ic.Taxonomy.from_nested({"Ann to Bob": ["Ann", "Bob"], "rest": ["Cy"]})
-    assert without_rare_names(tree, np.array([False, False, False])) is tree
+    assert without_rare_names(tree, np.array([2, 2, 2]), 3) is tree
 
 
 RECIPES = [ic.balanced(2), ic.balanced(3), ic.frequency(2), ic.Intervals()]

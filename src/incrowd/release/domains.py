@@ -126,7 +126,7 @@ def publish_domain(
         joined = _join_names(exact, counts, least, rng)
     else:
         if isinstance(exact, Taxonomy):
-            exact = without_rare_names(exact, counts >= least)
+            exact = without_rare_names(exact, counts, least)
         joined = _join_tree(exact, counts, least)
     hierarchy, order = _assemble(exact, joined, rng)
     leaf_of = np.empty(exact.n_leaves, np.int32)

@@ -39,10 +39,15 @@ def name_together(names: Sequence[str], common: Sequence[bool]) -> str | None:
     return f"{listed[0]} to {listed[-1]}" + (" and others" if more else "")
 
 
-def without_rare_names(tree: Taxonomy, common: Mask) -> Taxonomy:
-    """Return a tree whose nodes are named after values, with names that tell only common ones."""
+def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int) -> Taxonomy:
+    """Return a tree whose nodes are named after values, with names that tell only values of at least `least` rows.
+
+    Nodes with fewer rows stay as they are: they are not published.
+    """
+    common = counts >= least
     if not tree.named_by_leaves or common.all():
         return tree
+    up_to = np.concatenate([[0], np.cumsum(counts)])
     names = text(tree.leaves)
     first_of, last_of = tree.levels()
     levels = tree.to_dict()["levels"]
@@ -52,9 +57,13 @@ def without_rare_names(tree: Taxonomy, common: Mask) -> Taxonomy:
         taken = set(level)
         others = 0
         renamed = list(level)
-        for first in np.unique(first_of[height]).tolist():
+        starts = np.unique(first_of[height])
+        if height == len(levels):
+            starts = starts[:0]
+        published = up_to[last_of[height][starts] + 1] - up_to[starts] >= least
+        for first in starts[published].tolist():
             last = int(last_of[height][first])
-            if first == last or height == len(levels) or common[_told(first, last, ordered=tree.ordered)].all():
+            if first == last or common[_told(first, last, ordered=tree.ordered)].all():
                 continue
             told = (
                 bounds.name(first, last)
