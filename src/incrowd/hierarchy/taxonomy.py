@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,13 @@ class Taxonomy(Hierarchy):
                 return self._names[level][lo]
         fact = f"[{lo}, {hi}] is not a node of this taxonomy"
         raise HierarchyError(fact, "take the closure of it first")
+
+    def renamed(self, levels: Sequence[Sequence[str]]) -> Taxonomy:
+        """Return this tree with other names of its nodes, of which equal ones are still one node."""
+        found = copy(self)
+        found._names = [self._names[0], *(list(level) for level in levels)]
+        found.named_by_leaves = False
+        return found
 
     def with_missing(self) -> Taxonomy:
         """Return this taxonomy with a leaf for missing values, a child of the root."""

@@ -28,7 +28,7 @@ Engineering 70 (2011), Algorithm 2.
 >>> schema = ic.Schema(quasi={"sex": None, "job": None}, sensitive="ill")
 >>> release = ic.IACc(delta_c=0.05, delta_d=1).publish(people, schema)
 >>> release
-Release(iacc: k = 2; 10 of 10 rows)
+RowRelease(iacc: k = 2; 10 of 10 rows)
 """
 
 from __future__ import annotations

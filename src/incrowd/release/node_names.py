@@ -78,7 +78,7 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
             taken.add(told)
             renamed[first : last + 1] = [told] * (last + 1 - first)
         uppers.append(renamed)
-    return Taxonomy(tree.leaves, uppers)
+    return tree.renamed(uppers)
 
 
 def _told(first: int, last: int, *, ordered: bool) -> list[int]:
