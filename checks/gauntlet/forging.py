@@ -34,9 +34,9 @@ def forge_case(case: Case, folder: Path, *, only: str | None = None) -> list[Pla
             case.publish().save(folder)
         except IncrowdError:
             return []
-        verdict = ic.verify(folder, case.frame)
-    if not verdict.ok or not _complete(verdict):
-        said = "; ".join([*verdict.violations, *verdict.unknown])[:300]
+        verdict, alone = ic.verify(folder, case.frame), ic.verify(folder)
+    if not verdict.ok or not verdict.complete or not alone.ok:
+        said = "; ".join([*verdict.violations, *verdict.unknown, *alone.violations])[:300]
         remove(folder)
         return [Planted("nothing", Outcome("escaped", f"an honest release was not accepted: {said}"))]
     found = []
@@ -81,10 +81,6 @@ def _ask(case: Case, plant: Plant, forged: Path) -> Outcome:
         return Outcome("escaped", what_and_where(error))
     if not verdict.ok:
         return Outcome("refused", verdict.violations[0][:80])
-    if not _complete(verdict):
+    if not verdict.complete:
         return Outcome("unchecked" if plant.honest else "escaped", "could not be checked")
     return Outcome("escaped", "verify said that all is well")
-
-
-def _complete(verdict: ic.Verdict) -> bool:
-    return bool(getattr(verdict, "complete", not verdict.unknown))

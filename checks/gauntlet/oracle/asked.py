@@ -75,7 +75,7 @@ class Asked:
 
 
 def _meant(values: list[Any], tokens: tuple[str, ...], kind: str | None) -> list[Any]:
-    known = [None if value is None or value in tokens or is_nan(value) else value for value in values]
+    known = [None if value in tokens else plain(value) for value in values]
     if kind is not None:
         known = [value.date() if isinstance(value, dt.datetime) else value for value in known]
     if kind in _NUMBERS and any(isinstance(value, str) for value in known):
