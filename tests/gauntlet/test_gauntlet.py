@@ -32,8 +32,10 @@ def test_tables():
 
 @pytest.mark.parametrize("method", ["nsvdist", "dmpd"])
 def test_planted_violations_are_refused(method):
-    report = Report()
-    plant_all("slice", METHODS.index(method), report)
+    report, number = Report(), METHODS.index(method)
+    while not report.counts:  # a table that can be published
+        plant_all("slice", number, report)
+        number += len(METHODS)
     assert report.escapes == []
     assert report.total("plants", "refused") >= 30
 
