@@ -9,6 +9,7 @@ import pytest
 import incrowd as ic
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_leaves, write_range, write_value
+from incrowd.verify.private_domains import _joined_name
 from incrowd.verify.published import Leaves, Ranges, is_rest_name, read_cells, read_quasi
 from verify.build import Made, answers, publish
 
@@ -249,6 +250,34 @@ def test_missing_values_must_be_told(releases):
     made.quasi("pay")["missing"] = None
     made.frame = made.frame.filter(pl.col("pay.lo").is_not_null())
     assert not made.judge().ok
+
+
+@pytest.mark.parametrize("part", [("age",), ("age", "hierarchy"), ("work", "hierarchy")])
+def test_the_owners_domains_have_their_keys_in_order(releases, part):
+    made = releases["joined"].copy()
+    entry = made.domain(part[0])
+    entry = entry[part[1]] if len(part) > 1 else entry
+    turned = dict(reversed(list(entry.items())))
+    entry.clear()
+    entry.update(turned)
+    assert f"column {part[0]!r} has other keys than the format's, or in another order" in str(made.judge())
+
+
+@pytest.mark.parametrize(
+    ("listed", "n_values", "name"),
+    [
+        ([], 3, None),
+        (["a"], 1, "a"),
+        (["a"], 2, "a|others"),
+        (["a", "b"], 2, "a|b"),
+        (["a", "b", "c", "d"], 4, "a|b|c|d"),
+        (["a", "b", "c", "d"], 5, "a|b|c|d|others"),
+        (["a", "b", "c", "d", "e"], 5, "a to e"),
+        (["a", "b", "c", "d", "e"], 6, "a to e and others"),
+    ],
+)
+def test_joined_names_tell_what_enough_rows_have(listed, n_values, name):
+    assert _joined_name(listed, n_values) == name
 
 
 @pytest.mark.parametrize("name", ["rows", "domains", "rings"])

@@ -385,6 +385,7 @@ def test_a_budget_that_is_too_small_is_said(valid, monkeypatch):
     assert answers(verdict)["releases per original"] is None
     assert "lower bound" in detail(verdict, "releases per original")
     assert verdict.levels["releases_per_original_min"] == 6
+    assert verdict.levels["releases_per_original_mean"] == 6
     made.private = None
     assert made.judge().levels["releases_per_original_min"] is None
     for budget in ("PAIR_BUDGET", "EDGE_BUDGET"):

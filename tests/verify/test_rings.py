@@ -30,6 +30,8 @@ def test_the_papers_table_lies_on_rings(only):
     found = answers(verdict)
     assert found["rings"] is found["k"] is found["l (frequency)"] is True
     assert (verdict.levels["k"], verdict.levels["l_frequency"]) == (2, 2)
+    assert verdict.levels["originals_per_release_min"] == 2
+    assert verdict.levels["releases_per_original_min"] == 2
     assert [c.name for c in verdict.checks].count("k") == 1
     assert ("releases per original" in found) == (not only)
 
