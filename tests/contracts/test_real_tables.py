@@ -62,8 +62,15 @@ def check(case, name):
     assert_reached(release.manifest, verdict.levels)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("case", [case for case in CASES if not case[1]], ids=str)
 def test_cmc(case):
+    check(case, "cmc")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case[1]], ids=str)
+def test_cmc_with_constraints(case):
     check(case, "cmc")
 
 

@@ -301,6 +301,8 @@ def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
         sample = sample.without_other()
         release = _publish(method, sample)
     _require_kept(release, sample, subject.k)
+    if not setting:  # constraints are kept by rows, and make no difference to files
+        _require_written(release, sample)
     for wanted in ("l", "t", "alpha", "L"):
         if wanted in setting:
             _require(_is_promised(release, wanted, setting[wanted]), f"{wanted} is not among the guarantees")
@@ -315,7 +317,7 @@ def _is_promised(release: Release, name: str, value: float) -> bool:
 
 
 def _require_kept(release: Release, sample: Sample, k: int) -> None:
-    """Require that a release keeps what it promises, in memory and as it is written."""
+    """Require that a release keeps what it promises."""
     rows = release.manifest.rows
     _require(rows.input == sample.frame.height, "the manifest counts other rows than came in")
     _require(rows.input == rows.missing + rows.suppressed + rows.released, "rows do not add up")
@@ -328,6 +330,10 @@ def _require_kept(release: Release, sample: Sample, k: int) -> None:
     shown = {name for table in release.coded_tables() for name in table.columns}
     _require(not shown & set(sample.schema.identifiers), "an identifier was published")
     _require_verified(release, sample.frame)
+
+
+def _require_written(release: Release, sample: Sample) -> None:
+    """Require that files hold what is in memory, and can be verified by themselves."""
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "release"
         release.save(folder)
