@@ -2,10 +2,12 @@
 
 import sys
 
+import polars as pl
 import pytest
 
 import incrowd as ic
 from incrowd.publish import PUBLISHERS, default_method, describe, find_publisher, make, methods, publisher_names
+from incrowd.testing import check_publisher
 
 CODE = '''
 """A publisher of another package."""
@@ -81,6 +83,19 @@ def test_another_package_adds_a_publisher(package):
     assert "A publisher of another package" in describe("one_group")
     with pytest.raises(ic.ParameterError, match="did you mean one_group"):
         find_publisher("onegroup")
+
+
+def test_a_publisher_of_another_package_passes_the_contract(package, tmp_path):
+    package({"one_group": "other_publishers:OneGroup"})
+    checks = check_publisher("one_group")
+    assert {"same seed, same release", "publishes names", "keeps l=1.3"} < set(checks)
+    frame = pl.DataFrame({"q": range(9), "s": list("abc") * 3})
+    schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s")
+    release = ic.publish(frame, schema, method="one_group", k=3)
+    release.save(tmp_path / "out")
+    verdict = ic.verify(tmp_path / "out", frame)
+    assert verdict.ok
+    assert not verdict.unchecked
 
 
 @pytest.mark.parametrize(
