@@ -135,11 +135,15 @@ def text(leaves: pl.Series) -> list[str]:
     Other floats have as few digits as read back as the same number, so that a range contains its own ends.
     """
     if leaves.dtype == pl.Float64:
-        # Adding zero takes the sign from zero.
-        return [MISSING if v is None else repr(v + 0.0).removesuffix(".0") for v in leaves.to_list()]
+        return [MISSING if v is None else number_text(v) for v in leaves.to_list()]
     if leaves.dtype == pl.Boolean:
         return [MISSING if v is None else str(v).lower() for v in leaves.to_list()]
     return leaves.cast(pl.String()).fill_null(MISSING).to_list()
+
+
+def number_text(value: float) -> str:
+    """Write a number with as few digits as read back as the same number, a whole one without a point."""
+    return repr(value + 0.0).removesuffix(".0")  # adding zero takes the sign from zero
 
 
 class Hierarchy(ABC):

@@ -119,6 +119,11 @@ class Taxonomy(Hierarchy):
         write_levels(Path(path), [list(level) for level in self._names])
 
     @property
+    def level_names(self) -> Sequence[Sequence[str]]:
+        """The name of each leaf's node in each level, the leaves' own first."""
+        return self._names
+
+    @property
     def n_levels(self) -> int:
         """Number of levels, the leaves and the root counted."""
         return len(self._names)

@@ -125,8 +125,8 @@ def publish_domain(
     elif isinstance(exact, Intervals):
         joined = _join_names(exact, counts, least, rng)
     else:
-        if isinstance(exact, Taxonomy):
-            exact = without_rare_names(exact, counts, least)
+        assert isinstance(exact, Taxonomy)
+        exact = without_rare_names(exact, counts, least)
         joined = _join_tree(exact, counts, least)
     hierarchy, order = _assemble(exact, joined, rng)
     leaf_of = np.empty(exact.n_leaves, np.int32)
@@ -305,36 +305,39 @@ def _join_names(exact: Intervals, counts: Int64, least: int, rng: np.random.Gene
     return found
 
 
-def _join_tree(exact: Hierarchy, counts: Int64, least: int) -> list[_Leaf]:
+def _join_tree(exact: Taxonomy, counts: Int64, least: int) -> list[_Leaf]:
     """Join the rare values below each node that has enough rows; the missing value stays alone."""
-    _, hi = exact.levels()
-    names = [text(exact.leaves), *exact.to_dict()["levels"]]
-    up_to = np.concatenate([[0], np.cumsum(counts)])
+    last_of = [level.tolist() for level in exact.levels()[1]]
+    names = exact.level_names
+    up_to = np.concatenate([[0], np.cumsum(counts)]).tolist()
     found: list[_Leaf] = []
-    below = [{name for level in names[:height] for name in level} for height in range(len(names))]
+    below: list[set[str]] = [set()]
+    for level_names in names[:-1]:
+        below.append(below[-1].union(level_names))
     taken: set[str] = set()
+    has_missing = exact.has_missing
 
     def walk(level: int, a: int, b: int) -> None:
-        if level == 0 or (exact.has_missing and b == 0):
-            found.append(_Leaf(None if exact.leaves[a] is None else names[0][a], (a,), 0))
+        if level == 0 or (has_missing and b == 0):
+            found.append(_Leaf(None if has_missing and a == 0 else names[0][a], (a,), 0))
             return
         rare: list[int] = []
-        for i, j in _children(hi[level - 1], a, b):
-            if up_to[j + 1] - up_to[i] >= least or (exact.has_missing and j == 0):
+        for i, j in _children(last_of[level - 1], a, b):
+            if up_to[j + 1] - up_to[i] >= least or (has_missing and j == 0):
                 walk(level - 1, i, j)
             else:
                 rare += range(i, j + 1)
         if rare:
             found.append(_Leaf(_unused(names[level][a], taken, below[level]), tuple(rare), level))
 
-    walk(len(hi) - 1, 0, exact.n_leaves - 1)
+    walk(len(last_of) - 1, 0, exact.n_leaves - 1)
     return found
 
 
-def _children(last: Codes, a: int, b: int) -> Iterator[tuple[int, int]]:
+def _children(last: Sequence[int], a: int, b: int) -> Iterator[tuple[int, int]]:
     while a <= b:
-        yield a, int(last[a])
-        a = int(last[a]) + 1
+        yield a, last[a]
+        a = last[a] + 1
 
 
 def _unused(name: str, taken: set[str], others: Collection[str]) -> str:
@@ -350,7 +353,8 @@ def _assemble(exact: Hierarchy, joined: list[_Leaf], rng: np.random.Generator | 
     values = _values(exact, joined, rng)
     if isinstance(exact, Intervals):
         return Intervals(values), list(range(len(joined)))
-    names = [text(exact.leaves), *exact.to_dict()["levels"]]
+    assert isinstance(exact, Taxonomy)
+    names = exact.level_names
     uppers = [
         [str(leaf.name) if height < leaf.level else names[height][leaf.members[0]] for leaf in joined]
         for height in range(1, len(names))
@@ -369,16 +373,17 @@ def _values(exact: Hierarchy, joined: list[_Leaf], rng: np.random.Generator | No
         return pl.Series("", [leaf.name for leaf in joined], pl.String())
     numbers = numbers_of(exact.leaves)
     first_of, last_of = exact.levels()
+    first_known = int(exact.has_missing)
     stand_ins = _StandIns(numbers.tolist(), exact.type, rng)
     values: list[Any] = []
     for leaf in joined:
         at = leaf.members[0]
-        if exact.leaves[at] is None:
+        if at < first_known:
             values.append(None)
         elif not leaf.is_rest:
             values.append(numbers[at].item())
         else:
-            below = numbers[max(first_of[leaf.level, at], exact.has_missing) : last_of[leaf.level, at] + 1]
+            below = numbers[max(first_of[leaf.level, at], first_known) : last_of[leaf.level, at] + 1]
             values.append(stand_ins.within(below.min().item(), below.max().item()))
     kind: pl.DataType = pl.Int64() if all(v is None or isinstance(v, int) for v in values) else pl.Float64()
     series = pl.Series("", values, kind, strict=False)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.hierarchy import Taxonomy
-from incrowd.hierarchy.hierarchy import text
+from incrowd.hierarchy.hierarchy import number_text
 from incrowd.release.atoms import numbers_of
 from incrowd.release.cut_points import between
 
@@ -48,9 +48,8 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
     if not tree.named_by_leaves or common.all():
         return tree
     up_to = np.concatenate([[0], np.cumsum(counts)])
-    names = text(tree.leaves)
+    names, *levels = tree.level_names
     first_of, last_of = tree.levels()
-    levels = tree.to_dict()["levels"]
     bounds = _Bounds(tree.leaves, common, names) if tree.ordered else None
     uppers = []
     for height, level in enumerate(levels, start=1):
@@ -121,4 +120,4 @@ class _Bounds:
 
     def _cut(self, before: int) -> str | None:
         cut: Any = between(self._numbers[before], self._numbers[before + 1], self._kind)
-        return cut if cut is None or isinstance(cut, str) else text(pl.Series([cut], dtype=pl.Float64()))[0]
+        return cut if cut is None or isinstance(cut, str) else number_text(cut)

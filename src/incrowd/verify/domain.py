@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -96,15 +97,21 @@ class Values:
 
 def runs(level: Sequence[str]) -> tuple[Array, Array]:
     """Return the first and the last leaf of each run of equal names."""
-    new = [i for i in range(len(level)) if i == 0 or level[i] != level[i - 1]]
-    first = np.array(new, np.int64)
+    new = list(map(ne, level[1:], level))
+    first = np.append(0, np.flatnonzero(new) + 1)[: len(level)]
     return first, np.append(first[1:], len(level)) - 1
 
 
 def read_values(values: list[Any], kind: str) -> pl.Series | None:
     """Read listed values strictly as their type, ``None`` when one of them is not of it."""
-    fits = _FITS[kind]
-    if not all(value is None or fits(value) for value in values):
+    known = [value for value in values if value is not None]
+    if kind == "str":
+        fine = are_texts(known)
+    elif kind == "int":
+        fine = are_whole(known, -(2**63), 2**63)
+    else:
+        fine = all(map(_FITS[kind], known))
+    if not fine:
         return None
     if kind == "date":
         values = [None if value is None else date.fromisoformat(value) for value in values]
@@ -152,6 +159,18 @@ def is_text(value: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def are_texts(values: Sequence[Any]) -> bool:
+    """Tell whether all values are text that can be written down."""
+    return set(map(type, values)) <= {str} and is_text("".join(values))
+
+
+def are_whole(values: Sequence[Any], low: int, high: int) -> bool:
+    """Tell whether all values are whole numbers from `low` to below `high`."""
+    if not set(map(type, values)) <= {int}:
+        return False
+    return not values or (low <= min(values) and max(values) < high)
 
 
 def is_whole(value: object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.verify.domain import is_number, is_text, is_whole
+from incrowd.verify.domain import are_texts, are_whole, is_number, is_text, is_whole
 
 _SHORT_NAME = re.compile(r"[a-z_0-9]{1,40}")
 _VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){0,3}((a|b|rc|\.dev|\.post)\d{1,4})*")
@@ -15,7 +15,11 @@ _SHOWN = 40
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(is_text, value))
+    return isinstance(value, list) and are_texts(value)
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, list) and are_whole(value, 0, 2**40)
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
@@ -26,7 +30,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "a list": lambda v: isinstance(v, list),
     "a list of texts": _is_texts,
     "a list of lists of texts": lambda v: isinstance(v, list) and all(map(_is_texts, v)),
-    "a list of counts": lambda v: isinstance(v, list) and all(is_whole(x) and 0 <= x < 2**40 for x in v),
+    "a list of counts": _are_counts,
     "an object": lambda v: isinstance(v, dict) and all(isinstance(key, str) for key in v),
     "an object or null": lambda v: v is None or isinstance(v, dict),
     "true or false": lambda v: isinstance(v, bool),

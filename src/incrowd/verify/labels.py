@@ -13,6 +13,8 @@ _WRITTEN_OUT = 4
 
 def write_value(value: Any) -> str:  # noqa: ANN401 - plain data
     """Write a single value: text as it is, whole numbers without a point, dates in ISO form."""
+    if type(value) is int:
+        return str(value)
     if value is None:
         return MISSING
     if isinstance(value, bool):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from incrowd.verify.domain import Array, is_whole, level_problems, read_values, value_problems
+from incrowd.verify.domain import Array, are_whole, level_problems, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_value
 from incrowd.verify.manifest import Claims
@@ -93,11 +93,7 @@ def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[
     leaf_of = entry.get("leaf_of")
     if isinstance(q, Ranges):
         problems += ["has leaves, and numbers speak for themselves"] if leaf_of is not None else []
-    elif (
-        not isinstance(leaf_of, list)
-        or len(leaf_of) != len(values)
-        or not all(is_whole(leaf) and 0 <= leaf < len(q.leaves) for leaf in leaf_of)
-    ):
+    elif not isinstance(leaf_of, list) or len(leaf_of) != len(values) or not are_whole(leaf_of, 0, len(q.leaves)):
         problems.append("does not tell the published leaf of each value")
     return values, levels, problems
 
@@ -107,15 +103,15 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
     members: list[list[int]] = [[] for _ in q.leaves]
     for at, leaf in enumerate(leaf_of.tolist()):
         members[leaf].append(at)
-    names = [None if value is None else write_value(value) for value in known]
+    names = known if q.type == "str" else [None if value is None else write_value(value) for value in known]
     problems: list[str] = []
-    joined, others = set(q.rest), 0
+    values, joined, others = set(names), set(q.rest), 0
     for place, own in enumerate(members):
         if place not in joined:
             value = q.leaves[place]
             same = len(own) == 1 and names[own[0]] == (None if value is None else write_value(value))
             fine = same and all(a[place] == b[own[0]] for a, b in zip(q.levels, levels, strict=True))
-        elif not own or None in (names[at] for at in own) or write_value(q.leaves[place]) in names:
+        elif not own or any(known[at] is None for at in own) or write_value(q.leaves[place]) in values:
             fine = False
         elif q.kind == "names":
             told = _joined_name([str(names[at]) for at in own if common[at]], len(own))
@@ -123,8 +119,7 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
             told = told or f"others {others}"
             fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), told)
         else:
-            is_value = not q.is_text and write_value(q.leaves[place]) in names
-            fine = _is_rest_of(q, place, own, levels) and not is_value
+            fine = _is_rest_of(q, place, own, levels)
         if not fine:
             problems.append(f"has a leaf, number {place + 1}, that is not what the owner's domain says")
     if q.kind == "names" and (np.diff(leaf_of) < 0).any():
