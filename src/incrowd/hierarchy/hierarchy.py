@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -165,12 +166,12 @@ class Hierarchy(ABC):
         """Whether the target has a say in it: no."""
         return False
 
-    @property
+    @cached_property
     def n_leaves(self) -> int:
         """Size of the domain."""
         return len(self.leaves)
 
-    @property
+    @cached_property
     def type(self) -> str:
         """Type of the values: int, float, str, date or bool."""
         return type_of(self.leaves)
@@ -180,12 +181,12 @@ class Hierarchy(ABC):
         """Position of the last value of each leaf: that of the leaf, where leaves are single values."""
         return self.pos
 
-    @property
+    @cached_property
     def has_missing(self) -> bool:
         """Whether the first leaf stands for a missing value."""
         return self.n_leaves > 0 and self.leaves[0] is None
 
-    @property
+    @cached_property
     def ordered(self) -> bool:
         """Whether the leaves are numbers or dates, so that a mean of positions makes sense."""
         return self.type in ("int", "float", "date")

@@ -227,8 +227,8 @@ def _paths(nested: Nested, above: tuple[str, ...] = (ROOT,)) -> Iterator[tuple[A
 
 def _number_nodes(column: list[str]) -> Codes:
     """Give the nodes of a level numbers, in the order in which their names appear."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in column], np.int32)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(column))}
+    return np.array([numbers[name] for name in column], np.int32)
 
 
 def _check_nested(columns: list[list[str]], nodes: list[Codes]) -> None:
