@@ -135,19 +135,18 @@ def value_problems(series: pl.Series, *, null_first: bool) -> list[str]:
 
 def level_problems(levels: Sequence[Sequence[str]], n_leaves: int) -> list[str]:
     """Say what keeps a level table from being a tree of contiguous nodes."""
-    problems = []
+    problems, starts = [], []
     for height, level in enumerate(levels, start=1):
+        first, _ = runs(level)
+        starts.append(first)
         if len(level) != n_leaves:
             problems.append(f"level {height} has {len(level)} entries for {n_leaves} leaves")
-        elif len(runs(level)[0]) != len(set(level)):
+        elif len({level[at] for at in first.tolist()}) != len(first):
             problems.append(f"level {height} has nodes that are not contiguous")
     if problems:
         return problems
-    for height in range(1, len(levels)):
-        pairs = set(zip(levels[height - 1], levels[height], strict=True))
-        if len(pairs) != len(set(levels[height - 1])):
-            problems.append(f"level {height} is not nested in level {height + 1}")
-    return problems
+    torn = [height for height in range(1, len(levels)) if not np.isin(starts[height], starts[height - 1]).all()]
+    return [f"level {height} is not nested in level {height + 1}" for height in torn]
 
 
 def is_text(value: object) -> bool:

@@ -140,9 +140,8 @@ def _joined_name(listed: list[str], n_values: int) -> str | None:
 def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> bool:
     """Tell whether a leaf joins values below one ancestor, and has that ancestor's name and ancestors."""
     for height in range(len(levels)):
-        together = {levels[height][at] for at in own} == {
-            q.levels[height][place]
-        }  # nodes are nested: so are those above
+        # nodes are contiguous and nested: what holds the first and the last holds all, and so do those above
+        together = levels[height][own[0]] == levels[height][own[-1]] == q.levels[height][place]
         if together and all(a[own[0]] == b[place] for a, b in zip(levels[height:], q.levels[height:], strict=True)):
             base = levels[height][own[0]]
             below = {level[place] for level in q.levels[:height]}
