@@ -153,6 +153,7 @@ def test_blocks_do_not_tell_that_people_were_placed_by_those_who_are_like_them(l
     assert least <= (right.mean() if len(right) else 0) <= most  # 1 / l is 0.5
 
 
+@pytest.mark.end_to_end
 @pytest.mark.parametrize(("leaf", "least", "most"), [(5, 0.6, 1), (None, 0, 0.55)])
 def test_blocks_do_not_tell_who_placed_their_neighbours(leaf, least, most, monkeypatch):
     """Somebody who knows the blocks grows forests from their shares, and asks whose values would explain them."""

@@ -53,7 +53,7 @@ def cost_of(prices: Prices, costs: Int32, m: int, lo: int, hi: int) -> int:
 
 @kernel
 def build_tree(codes: Int32, leaf_size: int, spread: Int64, prices: Prices) -> tuple[Int64, Int32, Int32]:
-    """Hang distinct rows into a tree of boxes, cut where the two parts are dear to join and alike in size.
+    """Hang distinct rows into a tree of boxes, cut where joining the two parts costs much and their sizes are similar.
 
     Parameters
     ----------

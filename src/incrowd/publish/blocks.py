@@ -13,7 +13,7 @@ alone, then any two people of a block could exchange their values without a trac
 to prefer one of them believes in a value no more than its share in the block, at most 1/l. That is exact for blocks
 that are drawn without a look at the values: those of small tables with l = 1. Others look in three ways, and how little
 that tells is measured, not proved. (1) The forest: a person's own value has no part in the trees that place them
-(`_FOLDS` parts, dealt out by chance), but it has a part in placing those who are like them, and people of a block have
+(`_FOLDS` random parts), but it has a part in placing those who are like them, and people of a block have
 been placed alike. Somebody who knows the blocks, which the owner keeps, can ask whose values would explain them. So
 leaves are large, the more so the smaller blocks are: with leaves of 20 rows and k = 2 or 5, that gave away which of two
 block mates has which value in 62 of 100 cases of pure noise; with the 600 / k rows that they have here, in 49 to 53 for

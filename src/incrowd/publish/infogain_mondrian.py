@@ -7,7 +7,7 @@ group is released as the closure of its rows. The class is the schema's target, 
 
 Guarantee: every group of rows with equal cells keeps k and whatever else was asked for. Cost: O(n M) for each level of
 cuts; there are about log(n/k) levels, more when the best cuts are uneven.
-Use it when the release shall train classifiers; not when the values themselves matter most: Mondrian loses less of
+Use it when the release is to train classifiers; not when the values themselves matter most: Mondrian loses less of
 them. Groups are purer in the class than Mondrian's: where the class is sensitive, ask for l, t or alpha, too. A learner
 gains if each row of a sample takes the most frequent class of its cell.
 

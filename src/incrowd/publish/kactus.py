@@ -21,7 +21,7 @@ up prunes too. Gains that differ by less than 1e-9 are equal; the first attribut
 
 Rolling up, where the paper is silent or we differ: (5) the sibling that has most rows beyond k lends first, as many as
 it can, then the next; equals in the order of branches. Which rows it lends is decided by a random order of all rows,
-drawn once per run (`seed` repeats it). (6) Borrowing mends size only: nothing is borrowed unless both sides then keep
+drawn once per run (`seed` repeats it). (6) Borrowing repairs size only: nothing is borrowed unless both sides then keep
 l, t and alpha too. (7) When borrowing does not do, the smallest complying sibling is rolled up as well, then the next
 smallest, until the constraints hold: the whole node is pruned only if nothing less does. If even that does not hold,
 siblings stay and the rest is rolled up one node further. (8) What does not keep the constraints at the root, which the

@@ -1,4 +1,4 @@
-"""NHAA: rows on rings, each generalized with its successors, and people dealt out to the cells at random.
+"""NHAA: rows on rings, each generalized with its successors, and people assigned to the cells at random.
 
 Cut the table into clusters, as Mondrian does. Put the rows of each cluster on a ring, so that any l neighbours have
 different sensitive values and otherwise near rows are neighbours; with l > 1 long rings are chopped into short ones.
@@ -200,7 +200,7 @@ class NHAA(CellPublisher):
         return order[ring]
 
     def _chop(self, table: Table, ring: Int64, start: Int64, progress: Progress) -> tuple[Int64, Int64]:
-        """Chop long rings, for few people shall share one shift; return rows ring by ring, and where rings begin."""
+        """Chop long rings, so that few people share one shift; return rows ring by ring, and where rings begin."""
         assert table.sensitive is not None
         l = int(self.l)
         block = -(-max(self.width, self.cluster or 0) // l) * l

@@ -8,7 +8,7 @@ are too small, or not diverse enough, become one, until none is left. Each clust
 Guarantee: every group of rows with equal cells keeps k and whatever else was asked for. From Mondrian's partition it
 never ends with a higher loss than Mondrian's own release; from a random one the passes never end above where they
 began. Cost: O(n^2 M / k) per pass, less in later ones: a row looks only at clusters that changed since it last looked.
-Ten to thirty passes are usual. Use it when groups shall share one cell, exact sensitive values are wanted, and the
+Ten to thirty passes are common. Use it when groups are to share one cell, exact sensitive values are wanted, and the
 loss counts more than time; not for millions of rows, and not when new rows must be recoded: where a row goes depends
 on all others.
 

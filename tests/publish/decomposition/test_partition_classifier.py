@@ -17,7 +17,7 @@ import incrowd as ic
 from incrowd.publish.decomposition.discretize import discretized, in_intervals, mdl_cuts, quasi_cuts
 from incrowd.publish.decomposition.feature_search import FeatureSearch
 from incrowd.publish.decomposition.levels import Levels
-from incrowd.publish.decomposition.wrapper_fitness import WrapperFitness, dealt
+from incrowd.publish.decomposition.wrapper_fitness import WrapperFitness, assign_folds
 
 
 def people(n=120, seed=3):
@@ -219,13 +219,13 @@ def test_subsets_not_used_for_longest_are_forgotten_first():
 
 def test_folds_have_their_share_of_each_class():
     classes = np.repeat([0, 1, 2], [50, 23, 4])
-    fold_of = dealt(classes, 5, seed=1)
+    fold_of = assign_folds(classes, 5, seed=1)
     assert sorted(np.bincount(fold_of).tolist()) == [15, 15, 15, 16, 16]
     for c in range(3):
         sizes = np.bincount(fold_of[classes == c], minlength=5)
         assert sizes.max() - sizes.min() <= 1
-    assert (dealt(classes, 5, seed=1) == fold_of).all()
-    assert (dealt(classes, 5, seed=2) != fold_of).any()
+    assert (assign_folds(classes, 5, seed=1) == fold_of).all()
+    assert (assign_folds(classes, 5, seed=2) != fold_of).any()
 
 
 def test_one_row_cannot_be_left_out():

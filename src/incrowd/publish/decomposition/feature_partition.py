@@ -63,7 +63,7 @@ class Features:
     n_input
         Rows that came in; those not in `rows` were dropped for a missing value.
     left_out, dropped
-        Features that no partition can use; columns that never leave the house.
+        Features that no partition can use; columns that are never published.
     """
 
     schema: Schema
@@ -326,7 +326,7 @@ def _checked_sets(quasi_sets: QuasiSets | None, schema: Schema) -> tuple[tuple[s
     sets = tuple(tuple(known) for known in quasi_sets)
     unknown = sorted({name for known in sets for name in known} - set(schema.quasi))
     if unknown:
-        fact = f"quasi_sets names {', '.join(map(repr, unknown))}, which is no quasi-identifier of the schema"
+        fact = f"quasi_sets names {', '.join(map(repr, unknown))}, which is not a quasi-identifier of the schema"
         raise SchemaError(fact, f"the quasi-identifiers are {', '.join(map(repr, schema.quasi))}")
     lacking = [name for name in schema.quasi if not any(name in known for known in sets)]
     if lacking:

@@ -104,7 +104,7 @@ class WrapperFitness:
         self._given, self._seed = inducer, seed
         self._inducer = inducer_of(inducer, seed)
         n_folds = min(n_folds, len(classes))
-        self._fold_of = dealt(self._classes, n_folds, seed)
+        self._fold_of = assign_folds(self._classes, n_folds, seed)
         self._reuse, self._most_bytes = reuse, memory
         self._kept: OrderedDict[tuple[int, ...], Float64] = OrderedDict()
         self._values = [_distinct(column) for column in self._columns]
@@ -229,7 +229,7 @@ def _distinct(column: pl.Series) -> _Distinct:
     return _Distinct(values, column.replace_strict(values, places, return_dtype=pl.Int64()).to_numpy())
 
 
-def dealt(classes: Int64, n_folds: int, seed: int) -> Int64:
+def assign_folds(classes: Int64, n_folds: int, seed: int) -> Int64:
     """Deal rows out to folds, class by class and shuffled within each: no two folds differ by more than one row."""
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     order = shuffled[np.argsort(classes[shuffled], kind="stable")]
