@@ -1,0 +1,76 @@
+"""What the verifier does at its borders: numbers too large for a key, files without room, a share met exactly."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from incrowd.verify import verify_table
+from incrowd.verify.files import read_table
+from incrowd.verify.linking import _n_distinct
+from incrowd.verify.source import reading_hints
+from verify.build import answers
+from verify.projections_by_hand import make
+
+
+@pytest.mark.parametrize("n_codes", [4, 2**21, 2**31, 2**32])
+def test_distinct_people_are_counted_however_many_codes_there_are(n_codes):
+    """Four people who differ in the first column only, which a 64-bit key of three such columns would lose."""
+    codes = [np.array([0, 1, 2, 3]), np.zeros(4, np.int64), np.array([1, 1, 1, 1])]
+    payload = SimpleNamespace(n_codes=[n_codes] * 3)
+    assert _n_distinct(payload, codes, 1) == 4
+    assert _n_distinct(payload, [code[[0, 0, 1, 1]] for code in codes], 1) == 2
+    assert _n_distinct(payload, [], 1) is None
+
+
+@pytest.mark.parametrize(("text", "fine"), [(None, False), ("", False), ("a\n1\n", True)])
+def test_a_table_without_room_in_its_csv_file_is_not_unpacked(tmp_path, text, fine):
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "release.parquet")
+    if text is not None:
+        (tmp_path / "release.csv").write_text(text)
+    problems: list[str] = []
+    found = read_table(tmp_path, "release", 1, problems)
+    assert (found is not None) is fine
+    assert problems == ([] if fine else ["release.parquet has more fields than release.csv has room for"])
+
+
+@pytest.mark.parametrize(("t", "ok"), [(0.25, True), (0.2499, False), (0.3, True), (1.0, True)])
+def test_a_distance_of_exactly_t_is_close_enough(t, ok):
+    """Half of all, and three quarters of each group, have one value."""
+    table = pl.DataFrame({"q": list("aaaabbbb"), "s": list("xxxyyyyx")})
+    assert answers(verify_table(table, quasi=["q"], t=t, sensitive="s"))["t"] is ok
+
+
+@pytest.mark.parametrize(("role", "expected"), [("sensitive", True), ("other", False)])
+def test_missing_tokens_are_looked_for_in_a_sensitive_class(tmp_path, role, expected):
+    made = make()
+    made.manifest["class"]["role"] = role
+    coded, untouched, tokens = reading_hints(made.write(tmp_path / "out"))
+    assert coded == ["age", "town", "job", *(["ill"] if expected else [])]
+    assert (untouched, tokens) == (["grade"], ["?"])
+
+
+def test_hints_of_rows_and_of_no_manifest(tmp_path):
+    manifest = {"quasi": [{"name": "age"}, {"name": 3}, 4], "sensitive": {"name": "ill"}, "other": ["note", "n", 5]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"missing": {"tokens": ["?", 1]}}))
+    pl.DataFrame({"note": ["a"], "n": [1]}).write_parquet(tmp_path / "release.parquet")
+    assert reading_hints(tmp_path) == (["age", "ill"], ["note"], ["?"])
+    (tmp_path / "release.parquet").write_bytes(b"nonsense")
+    assert reading_hints(tmp_path) == (["age", "ill"], [], ["?"])
+    (tmp_path / "manifest.json").write_text("[]")
+    assert reading_hints(tmp_path) == ([], [], [])
+
+
+def test_one_projection_alone_has_no_joins():
+    made = make()
+    made.manifest["parts"] = made.manifest["parts"][:1]
+    made.manifest["columns"] = made.manifest["columns"][:1] + made.manifest["columns"][3:4]
+    made.manifest["left_out"] = ["job", "town", "grade", "size"]
+    del made.frames[1], made.rows[1]
+    verdict = made.check(original=False)
+    assert (verdict.levels.get("k_set"), verdict.levels["rows_fitting_min"]) == (None, None)
+    assert "k of joins" not in answers(verdict)
