@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,14 +132,24 @@ def find(rooms: list[str]) -> list[Change]:
     return found
 
 
-def read_judged(rooms: list[str]) -> dict[tuple[str, str, str], str]:
-    """Return why no test can notice some of the mistakes in these rooms."""
+def unjudged(everything: list[Change], rooms: list[str]) -> list[Change]:
+    """Return the mistakes that a test could notice: those that ``checks/survivors.toml`` does not list.
+
+    An entry without the line with the mistake stands for every mistake in the line. It must name one place: a line that
+    occurs twice is told apart by nothing.
+    """
     listed = tomllib.loads(JUDGED.read_text())["judged"] if JUDGED.exists() else []
-    return {
-        (one["path"], one["was"], one["now"]): one["reason"]
-        for one in listed
-        if any(Path(one["path"]).is_relative_to(room) for room in rooms)
-    }
+    left = everything
+    for one in listed:
+        if not any(Path(one["path"]).is_relative_to(room) for room in rooms):
+            continue
+        meant = [c for c in everything if c.key[:2] == (one["path"], one["was"]) and one.get("now", c.now) == c.now]
+        places = {change.lines for change in meant} if "now" not in one else meant
+        if len(places) == 1:
+            left = [change for change in left if change not in meant]
+        else:
+            print(f"checks/survivors.toml names {len(places)} places of {one['path']}, not one:\n  - {one['was']}")
+    return left
 
 
 def tests_for(rooms: list[str]) -> list[str]:
@@ -151,12 +160,8 @@ def tests_for(rooms: list[str]) -> list[str]:
 
 def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Change]]:
     """Plant mistakes one at a time; return how many, and those that no test noticed."""
-    everything, judged = find(rooms), read_judged(rooms)
-    places = Counter(change.key for change in everything)
-    for key in sorted(key for key in judged if places[key] != 1):
-        path, was, now = key
-        print(f"checks/survivors.toml names {places[key]} places of {path}, not one:\n  - {was}\n  + {now}")
-    left = [change for change in everything if change.key not in judged or places[change.key] != 1]
+    everything = find(rooms)
+    left = unjudged(everything, rooms)
     random.Random(seed).shuffle(left)
     programs = (one for one in left if is_program(one.apply((ROOT / _PACKAGE / one.path).read_bytes())))
     chosen = list(itertools.islice(programs, n))

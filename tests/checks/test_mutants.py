@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from checks.mutants import __main__ as sampler
 from checks.mutants.__main__ import Touched
 from checks.mutants.changes import changes
 
@@ -73,3 +74,31 @@ def test_tests_that_run_through_a_change_fast_ones_first(tmp_path):
     assert touched.tests_of(inside) == ["fast", "slow"]
     assert touched.tests_of(never) == []
     assert touched.limit(["fast", "slow"]) > touched.limit(["fast"])
+
+
+def test_what_was_judged_is_left_out_if_it_is_one_place(tmp_path, monkeypatch, capsys):
+    (tmp_path / "room").mkdir()
+    (tmp_path / "room" / "one.py").write_text("x = 5\ny = a < b\nz = a < c\nz = a < c\n")
+    everything = changes(tmp_path, "room/one.py")
+    assert [change.now for change in everything] == ["x = 6", "x = 4", "y = a <= b", "z = a <= c", "z = a <= c"]
+    entries = [("room/one.py", was, None) for was in ("y = a < b", "z = a < c", "gone")]
+    entries += [("room/one.py", "x = 5", "x = 6"), ("other/one.py", "gone", None)]
+    text = "".join(
+        f"[[judged]]\npath = '{path}'\nwas = '{was}'\nreason = 'so'\n" + (f"now = '{now}'\n" if now else "")
+        for path, was, now in entries
+    )
+    (tmp_path / "survivors.toml").write_text(text)
+    monkeypatch.setattr(sampler, "JUDGED", tmp_path / "survivors.toml")
+    left = sampler.unjudged(everything, ["room"])
+    assert [change.now for change in left] == ["x = 4", "z = a <= c", "z = a <= c"]
+    said = capsys.readouterr().out
+    assert "names 2 places of room/one.py, not one:\n  - z = a < c" in said
+    assert "names 0 places of room/one.py, not one:\n  - gone" in said
+    assert "other" not in said
+
+
+def test_every_judged_survivor_is_where_it_was(capsys):
+    rooms = ["audit", "verify"]
+    everything = sampler.find(rooms)
+    assert len(sampler.unjudged(everything, rooms)) < len(everything)
+    assert capsys.readouterr().out == ""
