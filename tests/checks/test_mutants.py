@@ -95,10 +95,3 @@ def test_what_was_judged_is_left_out_if_it_is_one_place(tmp_path, monkeypatch, c
     assert "names 2 places of room/one.py, not one:\n  - z = a < c" in said
     assert "names 0 places of room/one.py, not one:\n  - gone" in said
     assert "other" not in said
-
-
-def test_every_judged_survivor_is_where_it_was(capsys):
-    rooms = ["audit", "verify"]
-    everything = sampler.find(rooms)
-    assert len(sampler.unjudged(everything, rooms)) < len(everything)
-    assert capsys.readouterr().out == ""
