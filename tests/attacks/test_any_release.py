@@ -23,7 +23,7 @@ METHODS = {
 }
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(tables(min_rows=4, max_rows=12), st.sampled_from(list(METHODS)), st.booleans())
 def test_attacks_run_on_any_release(drawn, name, with_map):
     try:

@@ -196,7 +196,7 @@ def test_each_set_of_quasi_identifiers_holds_by_itself():
 
 
 def test_sets_of_quasi_identifiers_are_checked():
-    with pytest.raises(ic.SchemaError, match="'hours', which is no quasi-identifier"):
+    with pytest.raises(ic.SchemaError, match="'hours', which is not a quasi-identifier"):
         ic.DMPD(k=2, quasi_sets=[["job", "town", "age", "zip", "hours"]], **QUICK).publish(people(), SCHEMA)
     with pytest.raises(ic.SchemaError, match="'zip' is in none"):
         ic.DMPD(k=2, quasi_sets=[["job", "town"], ["age"]], **QUICK).publish(people(), SCHEMA)
