@@ -179,7 +179,8 @@ def test_files_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     io.write_canonical_parquet(large_table(), tmp_path / "many")
     io.write_canonical_csv(large_table(), tmp_path / "manyc")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from test_canonical_files import large_table; from incrowd import io\n"
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from test_canonical_files import large_table; from incrowd import io\n"
         "io.write_canonical_parquet(large_table(), sys.argv[2])\n"
         "io.write_canonical_csv(large_table(), sys.argv[2] + 'c')"
     )
