@@ -10,13 +10,15 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verify import verify_table
+from incrowd.verify import check, promises, verify_table
+from incrowd.verify.compare import equal_values
 from incrowd.verify.files import read_table
 from incrowd.verify.linking import _n_distinct
 from incrowd.verify.sideways import tells
 from incrowd.verify.source import reading_hints
-from verify.build import answers, publish
+from verify.build import answers, detail, publish
 from verify.projections_by_hand import make
+from verify.test_levels import lkc_release
 
 
 @pytest.mark.parametrize("n_codes", [4, 2**21, 2**31, 2**32])
@@ -29,9 +31,12 @@ def test_distinct_people_are_counted_however_many_codes_there_are(n_codes):
     assert _n_distinct(payload, [], 1) is None
 
 
-@pytest.mark.parametrize(("text", "fine"), [(None, False), ("", False), ("a\n1\n", True)])
-def test_a_table_without_room_in_its_csv_file_is_not_unpacked(tmp_path, text, fine):
-    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "release.parquet")
+@pytest.mark.parametrize(
+    ("n_columns", "text", "fine"),
+    [(1, None, False), (1, "", False), (1, "a\n1\n", True), (12, "a\n1\n", True), (13, "a\n1\n", False)],
+)
+def test_a_table_without_room_in_its_csv_file_is_not_unpacked(tmp_path, n_columns, text, fine):
+    pl.DataFrame({f"c{i}": [1] for i in range(n_columns)}).write_parquet(tmp_path / "release.parquet")
     if text is not None:
         (tmp_path / "release.csv").write_text(text)
     problems: list[str] = []
@@ -92,3 +97,29 @@ def test_no_check_is_made_twice(mode):
     verdict = publish(ic.NSVDist(k=4, l=1.2, mode=mode), n=150).judge()
     assert verdict.ok
     assert len({check.name for check in verdict.checks}) == len(verdict.checks)
+
+
+@pytest.mark.parametrize("kind", [pl.UInt64, pl.Int64, pl.Int32, pl.UInt8])
+@pytest.mark.parametrize("other", [pl.UInt64, pl.Int64, pl.Int16])
+def test_whole_numbers_are_equal_to_the_last_digit(kind, other):
+    """Beyond 2**53 a float does not tell neighbours apart, and beyond 2**63 an integer is no 64-bit one with a sign."""
+    values = [None, 0, 1, 100, 2**53, 2**53 + 1, 2**63, 2**64 - 1]
+    pairs = [(a, b) for a in values for b in values if _fits(a, kind) and _fits(b, other)]
+    found = equal_values(pl.Series([a for a, _ in pairs], dtype=kind), pl.Series([b for _, b in pairs], dtype=other))
+    assert found.tolist() == [a == b for a, b in pairs]
+
+
+def _fits(value, kind):
+    bits = {pl.UInt64: 64, pl.Int64: 63, pl.Int32: 31, pl.UInt8: 8, pl.Int16: 15}[kind]
+    return value is None or value < 2**bits
+
+
+def test_too_many_combinations_are_not_looked_at(monkeypatch):
+    monkeypatch.setattr(promises, "COMBINATION_BUDGET", 1)
+    rows = [(0, 1, 0), (0, 1, 1), (2, 3, 0), (2, 3, 1)]
+    verdict = check(*lkc_release(rows, 1, 2, 0.5))
+    assert answers(verdict)["lkc"] is None
+    assert (verdict.levels["lkc_k"], verdict.levels["lkc_c"]) == (None, None)
+    assert "more than 1 combinations of 1" in detail(verdict, "lkc")
+    whole = check(*lkc_release(rows, 2, 2, 0.5))  # of both there is one combination
+    assert (answers(whole)["lkc"], whole.levels["lkc_k"]) == (True, 2)

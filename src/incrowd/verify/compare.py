@@ -62,7 +62,6 @@ def _common(a: pl.DataType, b: pl.DataType) -> pl.DataType | None:
     if a.is_numeric() and b.is_numeric():
         if pl.Float32 in (a, b):
             return pl.Float32()
-        whole = a.is_integer() and b.is_integer() and pl.UInt64 not in (a, b)
-        return pl.Int64() if whole else pl.Float64()
+        return pl.Int128() if a.is_integer() and b.is_integer() else pl.Float64()
     naive = all(dtype == pl.Date or getattr(dtype, "time_zone", "") is None for dtype in (a, b))
     return pl.Datetime("us") if naive else None
