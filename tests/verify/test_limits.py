@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from types import SimpleNamespace
 
@@ -10,11 +11,14 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verify import check, promises, verify_table
+from incrowd.errors import ParameterError
+from incrowd.verify import check, promises, rings, verify_table
 from incrowd.verify.compare import equal_values
+from incrowd.verify.domain import is_whole
 from incrowd.verify.files import read_table
 from incrowd.verify.linking import _n_distinct
-from incrowd.verify.sideways import tells
+from incrowd.verify.methods import PARAMETERS
+from incrowd.verify.sideways import copies, tells
 from incrowd.verify.source import reading_hints
 from verify.build import answers, detail, publish
 from verify.projections_by_hand import make
@@ -123,3 +127,56 @@ def test_too_many_combinations_are_not_looked_at(monkeypatch):
     assert "more than 1 combinations of 1" in detail(verdict, "lkc")
     whole = check(*lkc_release(rows, 2, 2, 0.5))  # of both there is one combination
     assert (answers(whole)["lkc"], whole.levels["lkc_k"]) == (True, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "fine"),
+    [(0, True), (2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False), (True, False), (1.0, False),
+     ("1", False), (None, False)],
+)  # fmt: skip
+def test_whole_numbers_of_64_bits(value, fine):
+    assert is_whole(value) is fine
+
+
+LEAST = {
+    "k": 1, "L": 1, "generations": 0, "population": 1, "folds": 2, "patience": 1, "archive": 2, "min_rows": 1,
+    "passes": 1, "cluster": 1,
+}  # fmt: skip
+
+
+def test_parameters_that_count_something_have_a_least():
+    seen = set()
+    for parameters in itertools.chain.from_iterable(PARAMETERS.values()):
+        for name in parameters.keys() & LEAST.keys():
+            fits = parameters[name]
+            assert [fits(LEAST[name] + more) for more in (-1, 0, 1)] == [False, True, True]
+            assert not any(map(fits, (LEAST[name] + 0.5, str(LEAST[name] + 1), True, [3])))
+            seen.add(name)
+    assert seen == LEAST.keys()
+
+
+@pytest.mark.parametrize("c", [0, -1, float("nan")])
+def test_c_of_recursive_diversity_is_above_0(c):
+    table = pl.DataFrame({"q": list("aaaabbbb"), "s": list("xxxyyyyx")})
+    with pytest.raises(ParameterError, match="a number above 0"):
+        verify_table(table, quasi=["q"], l=2, l_kind="recursive", c=c, sensitive="s")
+
+
+@pytest.mark.parametrize(("only", "few", "told"), [(False, 0, True), (True, 0, False), (True, 1 << 24, True)])
+def test_values_on_rings_that_nothing_is_promised_about(monkeypatch, only, few, told):
+    """They are measured for the owner's report, unless only promises are asked for and the rings are long."""
+    monkeypatch.setattr(rings, "_FEW_LINKS", few)
+    verdict = publish(ic.NHAA(k=3), n=60).judge(only=only)
+    assert verdict.ok
+    assert (verdict.levels.get("l_frequency") is not None) is told
+
+
+@pytest.mark.parametrize(
+    "column", [pl.Series([[i] for i in range(40)]), pl.Series([str(i).encode() for i in range(40)])]
+)
+def test_lists_and_bytes_are_no_copies_of_numbers(column):
+    numbers = pl.Series(range(40))
+    assert copies(numbers, numbers)
+    assert not copies(column, numbers)
+    assert not copies(numbers, column)
+    assert not tells(column, numbers)
