@@ -18,8 +18,10 @@ from incrowd.verify.domain import is_whole
 from incrowd.verify.files import read_table
 from incrowd.verify.linking import _n_distinct
 from incrowd.verify.methods import PARAMETERS
+from incrowd.verify.original import _check_own_value
 from incrowd.verify.sideways import copies, tells
 from incrowd.verify.source import reading_hints
+from incrowd.verify.verdict import Findings
 from verify.build import answers, detail, publish
 from verify.projections_by_hand import make
 from verify.test_levels import lkc_release
@@ -180,3 +182,12 @@ def test_lists_and_bytes_are_no_copies_of_numbers(column):
     assert not copies(column, numbers)
     assert not copies(numbers, column)
     assert not tells(column, numbers)
+
+
+@pytest.mark.parametrize(("own", "fine"), [([0, 1], True), ([0, 0], True), ([1, 1], False), ([-1, 1], False)])
+def test_a_distribution_has_the_value_of_its_original(own, fine):
+    """A value that is not listed is in no distribution."""
+    payload = SimpleNamespace(exact=None, counts=np.array([[2, 0], [1, 1]]))
+    findings = Findings()
+    _check_own_value(findings, SimpleNamespace(sensitive=True), payload, SimpleNamespace(sensitive=np.array(own)))
+    assert answers(findings.verdict())["own value"] is fine
