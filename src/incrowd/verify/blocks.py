@@ -14,10 +14,12 @@ from incrowd.verify.levels import Distributions
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.promises import about_values, broken
+from incrowd.verify.published import wider_cells
 from incrowd.verify.shares import block_shares, in_parts, mean_shares
 from incrowd.verify.verdict import Findings
 
 _AT_ONCE = 1 << 22
+_FAR, _SOME = 8.0, 4.0  # standard deviations, and rows, beyond which chance does not explain it
 
 
 def check_blocks(
@@ -82,15 +84,21 @@ def _check_members(
     key = combine([relabel(search, n_searches)[0], payload.cells.group], [n_searches, payload.cells.n_groups], n_rows)
     first = np.zeros(int(key.max()) + 1, np.int64)
     first[key] = np.arange(n_rows)
-    outside_cell = np.zeros(len(first), np.bool_)
-    for m, own in enumerate(codes):
+    outside_cell, wider = np.zeros(len(first), np.bool_), np.zeros(len(first), np.bool_)
+    for m, (q, own) in enumerate(zip(claims.quasi, codes, strict=True)):
         cell = payload.cells.cell[m][first]
         lo, hi = payload.cells.lo[m][cell], payload.cells.hi[m][cell]
-        for column in range(members.shape[1]):
+        least = most = own[members[search[first], 0]]
+        for column in range(1, members.shape[1]):
             code = own[members[search[first], column]]
-            outside_cell |= (code < lo) | (code > hi)
+            least, most = np.minimum(least, code), np.maximum(most, code)
+        outside_cell |= (least < lo) | (most > hi)
+        wider |= wider_cells(q, payload.scales[m], (lo, hi), least, most)
     problems += wrong_rows(outside_cell[key], "have a member whose original does not fit their cell")
-    findings.judge("members", problems, f"{members.shape[1]} members fit each cell")
+    problems += wrong_rows((wider & ~outside_cell)[key], "have a cell that is wider than their members ask for")
+    findings.judge(
+        "members", problems, f"{members.shape[1]} members fit each cell, which is no wider than they ask for"
+    )
     smallest = members.shape[1]
     findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest if not problems else None
     findings.judge("k", problems, f"every row fits the {smallest} originals of its members")
@@ -132,4 +140,25 @@ def check_dealt(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, b
     shown, had = np.lexsort((number[:n_rows], block)), np.lexsort((number[n_rows:], block))
     spoiled = len(set(block[shown][number[:n_rows][shown] != number[n_rows:][had]].tolist()))
     problems = [f"{spoiled} blocks do not have the other columns of their originals"] if spoiled else []
+    if not problems and _stay_with_their_people(number[:n_rows], number[n_rows:], block):
+        problems.append("too many rows have the other columns of their own original to be dealt out by chance")
     findings.judge("dealt out", problems, "other columns stay within blocks, as whole tuples")
+
+
+def _stay_with_their_people(shown: Array, own: Array, block: Array) -> bool:
+    """Tell whether more rows show what is their own than any random order within blocks would give.
+
+    In a block in which values occur n_1, n_2, ... times, the number of such rows has the mean and the variance of a
+    permutation statistic.
+    """
+    table = (
+        pl.DataFrame({"block": block, "value": own})
+        .group_by("block", "value")
+        .agg(pl.len().cast(pl.Float64()).alias("n"))
+    )
+    n = pl.col("n")
+    sums = table.group_by("block").agg(n.sum(), (n**2).sum().alias("pairs"), (n**3).sum().alias("cubes"))
+    size, pairs, cubes = (sums[name].to_numpy() for name in ("n", "pairs", "cubes"))
+    mean = pairs / size
+    variance = (pairs - 2 * cubes / size + mean**2) / np.maximum(size - 1, 1)
+    return bool((shown == own).sum() > mean.sum() + _FAR * np.sqrt(np.maximum(variance, 0).sum()) + _SOME)

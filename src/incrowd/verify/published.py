@@ -290,6 +290,25 @@ def read_cells(q: Quasi, lo: pl.Series, hi: pl.Series) -> tuple[list[str], Scale
     return problems, scale, first, last
 
 
+def wider_cells(q: Quasi, scale: Scale, cells: tuple[Array, Array], least: Array, most: Array) -> Array:
+    """Tell which cells are not the smallest legal ones that hold all codes from `least` to `most`."""
+    lo, hi = least.copy(), most.copy()
+    if isinstance(q, Leaves) and q.kind == "taxonomy":
+        alone = (least == most) & np.isin(least, q.rest)  # below its ancestor, such a leaf has nodes of its own
+        asks = (least < most) | alone
+        for level in q.levels:
+            first, last = runs(level)
+            at = np.searchsorted(first, least, side="right") - 1
+            found = asks & (last[at] >= most) & ~(alone & (first[at] == last[at]))
+            lo[found], hi[found] = first[at][found], last[at][found]
+            asks &= ~found
+    else:
+        has_missing = q.has_missing if isinstance(q, Leaves) else q.missing is not None
+        hi[has_missing & (least == 0) & (most > 0)] = scale.n_codes - 1
+    exactly = (cells[0] == least) & (cells[1] == most)
+    return np.asarray(((cells[0] != lo) | (cells[1] != hi)) & ~exactly)
+
+
 def _read_places(q: Leaves, lo: pl.Series, hi: pl.Series) -> tuple[list[str], Scale, Array, Array]:
     scale = Scale(None, len(q.leaves))
     if lo.null_count() or hi.null_count():

@@ -14,11 +14,13 @@ from incrowd.verify.levels import Distributions
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.promises import about_values, judge_values, marginal_of
+from incrowd.verify.published import wider_cells
 from incrowd.verify.verdict import Findings
 
 COLUMNS = ("ring", "cell", "original", "width")
 _BLOCK = 1 << 22
 _FEW_LINKS = 1 << 24
+_FAR, _SOME = 8.0, 4.0  # standard deviations, and rings, beyond which chance does not explain it
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,18 @@ def check_rings(
     problems, laid = _read(rings, payload.frame.height)
     if laid is not None:
         problems += wrong_rows(_astray(laid), "have an original that is not in the window of their cell")
+        if _stand_alike(laid):
+            problems.append("too many rings have their originals at the same distance to be dealt out by chance")
         for m, (q, own) in enumerate(zip(claims.quasi, codes, strict=True)):
             cell = payload.cells.cell[m][laid.cell_row]
             lo, hi = payload.cells.lo[m][cell], payload.cells.hi[m][cell]
             least, most = _windows(laid, own[laid.original_row])
             wrong = (least < lo) | (most > hi)
             problems += [f"{wrong.sum()} cells of {q.name!r} lack an original of their window"] if wrong.any() else []
+            wider = ~wrong & wider_cells(q, payload.scales[m], (lo, hi), least, most)
+            problems += (
+                [f"{wider.sum()} cells of {q.name!r} are wider than their window asks for"] if wider.any() else []
+            )
     smallest = int(laid.width.min()) if laid is not None and len(laid.width) else 0
     fine = f"every original fits {smallest} rows of its ring, and every row as many originals"
     if not findings.judge("rings", problems, fine) or laid is None:
@@ -119,6 +127,20 @@ def _astray(laid: _Rings) -> Array:
     cell, original = np.empty_like(place), np.empty_like(place)
     cell[laid.cell_row] = original[laid.original_row] = place
     return np.asarray((original - cell) % laid.size[cell] >= laid.width[cell])
+
+
+def _stand_alike(laid: _Rings) -> bool:
+    """Tell whether the first cells of many rings have originals at one distance, which chance would not give."""
+    first = np.flatnonzero((laid.start == np.arange(len(laid.start))) & (laid.width < laid.size))
+    place = np.empty(len(laid.start), np.int64)
+    place[laid.original_row] = np.arange(len(laid.start))
+    distance = (place[laid.cell_row[first]] - first) % laid.size[first]
+    chance = 1 / laid.width[first]
+    for step in np.unique(distance):
+        far = _FAR * np.sqrt((chance * (1 - chance)).sum()) + _SOME
+        if (distance == step).sum() > chance.sum() + far:
+            return True
+    return False
 
 
 def _windows(laid: _Rings, codes: Array) -> tuple[Array, Array]:
