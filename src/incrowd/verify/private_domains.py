@@ -18,6 +18,7 @@ from incrowd.verify.published import Leaves, Quasi, Ranges, is_rest_name, number
 from incrowd.verify.verdict import Findings
 
 _WRITTEN_OUT = 4
+_HALVES = 2**52  # below it, halves of whole numbers can be written as floats
 _KEYS = ("name", "hierarchy", "counts", "leaf_of")
 _TREE_KEYS = (("kind", "type", "leaves", "levels"), ("kind", "type", "values"))
 
@@ -33,12 +34,30 @@ def check_domains(
     """Judge the owner's domains; return the published leaf of each distinct value and of the missing one, by column."""
     problems: list[str] = []
     found: list[Array | None] = []
+    declared: list[str] = []
     for m, (q, column, entry) in enumerate(zip(claims.quasi, originals.quasi, entries, strict=True)):
         wrong, leaf_of = _check_domain(q, column, entry, column.count(behind), payload.scales[m].ends, claims.least)
         problems += [f"column {q.name!r} {problem}" for problem in wrong]
         found.append(leaf_of)
+        if isinstance(q, Ranges) and not wrong:
+            listed = read_values(entry["hierarchy"]["values"], q.type)
+            numbers = numbers_of(listed.drop_nulls()) if listed is not None else np.empty(0)
+            declared += [q.name] if _end_at_nobody(payload.scales[m].ends, numbers, column) else []
     findings.judge("domains", problems, "every value of the originals, its count, and its published leaf")
+    if declared and not problems:
+        names = ", ".join(map(repr, declared))
+        findings.skip(
+            "declared values", f"cells of {names} end at values that nobody has: that they were declared cannot be seen"
+        )
     return found
+
+
+def _end_at_nobody(ends: Array | None, numbers: Array, column: Column) -> bool:
+    """Tell whether cells begin or end at something that no original has, and that is no end of the domain either."""
+    if ends is None or not len(numbers):
+        return False
+    strange = ends[~np.isin(ends, numbers_of(column.values))]
+    return bool((~np.isin(strange, [numbers[0], numbers[-1]])).any())
 
 
 def _check_domain(
@@ -63,7 +82,7 @@ def _check_domain(
             problems.append("has other values than the manifest lists")
         return problems, None
     leaf_of = np.array(entry["leaf_of"], np.int64)
-    problems += _leaf_problems(q, values.to_list(), levels, leaf_of, true >= least)
+    problems += _leaf_problems(q, values, levels, leaf_of, true >= least)
     return problems, np.where(own < 0, -1, leaf_of[own]).astype(np.int32)
 
 
@@ -98,14 +117,17 @@ def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[
     return values, levels, problems
 
 
-def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of: Array, common: Array) -> list[str]:
+def _leaf_problems(q: Leaves, exact: pl.Series, levels: list[list[str]], leaf_of: Array, common: Array) -> list[str]:
     """Say where the published leaves are not those of the exact values."""
+    known = exact.to_list()
     members: list[list[int]] = [[] for _ in q.leaves]
     for at, leaf in enumerate(leaf_of.tolist()):
         members[leaf].append(at)
     names = known if q.type == "str" else [None if value is None else write_value(value) for value in known]
     problems: list[str] = []
     values, joined, others = set(names), set(q.rest), 0
+    taken: set[tuple[int, str] | None] = set()
+    bounds: dict[int, dict[str, tuple[float, float]]] = {}
     for place, own in enumerate(members):
         if place not in joined:
             value = q.leaves[place]
@@ -119,7 +141,13 @@ def _leaf_problems(q: Leaves, known: list[Any], levels: list[list[str]], leaf_of
             told = told or f"others {others}"
             fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), told)
         else:
-            fine = _is_rest_of(q, place, own, levels)
+            node = _ancestor_of(q, place, own, levels)
+            fine = node is not None and node not in taken
+            taken.add(node)
+            if fine and node is not None and not q.is_text:
+                if node[0] not in bounds:
+                    bounds[node[0]] = _bounds_of_nodes(exact, levels[node[0]])
+                fine = _lies_in(q, place, bounds[node[0]][node[1]], len(known))
         if not fine:
             problems.append(f"has a leaf, number {place + 1}, that is not what the owner's domain says")
     if q.kind == "names" and (np.diff(leaf_of) < 0).any():
@@ -137,8 +165,8 @@ def _joined_name(listed: list[str], n_values: int) -> str | None:
     return "|".join([*listed, *(["others"] if more else [])])
 
 
-def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> bool:
-    """Tell whether a leaf joins values below one ancestor, and has that ancestor's name and ancestors."""
+def _ancestor_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> tuple[int, str] | None:
+    """Return the node, by level and name, whose rare values a leaf joins; ``None`` if it is not named after one."""
     for height in range(len(levels)):
         # nodes are contiguous and nested: what holds the first and the last holds all, and so do those above
         together = levels[height][own[0]] == levels[height][own[-1]] == q.levels[height][place]
@@ -146,5 +174,26 @@ def _is_rest_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) 
             base = levels[height][own[0]]
             below = {level[place] for level in q.levels[:height]}
             told = {str(q.leaves[place])} if q.is_text else set()
-            return len(below | told) <= 1 and all(is_rest_name(name, base) for name in below | told)
-    return False
+            fine = len(below | told) <= 1 and all(is_rest_name(name, base) for name in below | told)
+            return (height, base) if fine else None
+    return None
+
+
+def _bounds_of_nodes(values: pl.Series, level: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the smallest and the largest number or day below each node of a level."""
+    table = pl.DataFrame({"node": level, "value": values.to_physical().cast(pl.Float64())}).drop_nulls()
+    found = table.group_by("node").agg(pl.min("value").alias("low"), pl.max("value").alias("high"))
+    return {node: (low, high) for node, low, high in found.iter_rows()}
+
+
+def _lies_in(q: Leaves, place: int, bounds: tuple[float, float], n_values: int) -> bool:
+    """Tell whether a number or date that stands for others lies among the values of their node.
+
+    Where all whole numbers or days are taken, the next free one is behind as many as there are values.
+    """
+    leaf = read_values([q.leaves[place]], "date" if q.type == "date" else "float")
+    if leaf is None:
+        return False
+    number = float(leaf.to_physical()[0])
+    beyond = n_values if q.type == "date" or abs(number) >= _HALVES else 0.5 if q.type == "int" else 0.0
+    return bounds[0] - beyond <= number <= bounds[1] + beyond

@@ -41,6 +41,8 @@ def check_counts_and_rare(
     if about is not None and about.values is not None and about.counts is not None and secret is not None:
         true = _summed(secret.ranks_in(about.values), secret.count(behind), len(about.values))
         counts += _wrong_counts(claims, about.name, about.counts, true)
+        nobody = int((true == 0).sum())
+        counts += [f"column {about.name!r} lists {nobody} values that no original has"] if nobody else []
     findings.judge("original counts", counts, "every count is that of the originals, rounded where it is to be")
     findings.judge("rare values", rare, f"nothing is told that fewer than {claims.least} rows share")
 
@@ -68,8 +70,10 @@ def _rare_leaves(claims: Claims, q: Leaves, true: Array) -> list[str]:
     rest = np.zeros(len(q.leaves), np.bool_)
     rest[list(q.rest)] = True
     first_known = int(q.has_missing)
-    few = (true < claims.least) & ~rest
-    problems = int(few[first_known:].sum())
+    few = true < claims.least
+    if q.kind == "taxonomy":
+        few &= ~rest  # what is left over of a node may be less
+    problems = int(few[first_known:].sum()) if len(q.leaves) > first_known + 1 or not rest.any() else 0
     up_to = np.append(0, np.cumsum(true))
     sizes = [Counter(level) for level in q.levels]
     for height, level in enumerate(q.levels[:-1]):
