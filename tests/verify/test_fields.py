@@ -48,6 +48,7 @@ def test_values_of_each_kind(kind):
         ("a short name", "a-b", False), ("a short name", "a\n", False), ("a version number", "1.2.3.4", True),
         ("a version number", "1.2.3.4.5", False), ("a version number", "12345", False),
         ("a version number", "1.0rc1.dev2", True), ("a version number", "1.0 ", False), ("a version number", "", False),
+        ("a version number", "1.0a1.post2.dev3", False), ("a version number", "1.\u0661", False),
     ],
 )  # fmt: skip
 def test_names_and_versions(kind, value, fine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -352,6 +353,24 @@ def forget(name):
     return apply
 
 
+def recode(write):
+    def apply(made):
+        write(made.private / "recoding.npz")
+        made.digest()
+
+    return apply
+
+
+def one_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
+
+
+def archive_of_text(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("note.txt", "hello")
+
+
 PRIVATE = {
     "a row map that was changed": ("mondrian", touch("rows.parquet"), "rows.parquet is not the private file"),
     "domains that were changed": ("mondrian", touch("domains.json"), "domains.json is not the private file"),
@@ -409,6 +428,17 @@ PRIVATE = {
         "members.parquet has other columns or types",
     ),
     "rings of floats": ("nhaa", change_owned("rings", lambda f: f.cast(pl.Float64())), "rings.parquet has other col"),
+    "a seed of text": ("mondrian", lambda made: made.own(lambda about: about.update(seed="1")), "the seed is not a w"),
+    "a seed below 0": ("mondrian", lambda made: made.own(lambda about: about.update(seed=-1)), "the seed is not a w"),
+    "a seed that is true": ("mondrian", lambda made: made.own(lambda about: about.update(seed=True)), "the seed is"),
+    "a recoding of junk": ("mondrian", recode(lambda path: path.write_bytes(b"junk")), "recoding.npz does not hold"),
+    "a recoding of one array": ("mondrian", recode(one_array), "recoding.npz does not hold"),
+    "a recoding of texts": ("mondrian", recode(archive_of_text), "recoding.npz does not hold"),
+    "a recoding that runs": (
+        "mondrian",
+        recode(lambda path: np.savez(path, a=np.array([{}], object))),
+        "recoding.npz does not hold",
+    ),
     "a row map that is none": (
         "mondrian",
         lambda made: ((made.private / "rows.parquet").write_bytes(b"x"), made.digest()),
@@ -433,6 +463,12 @@ def test_the_private_folder_may_be_elsewhere(made):
     assert any(check.name == "private files" and check.ok for check in made.verify(private=elsewhere).checks)
     (elsewhere / "rows.parquet").unlink()
     assert "private files" in made.failed(private=elsewhere)
+
+
+@pytest.mark.parametrize("seed", [None, 0, 2**130])
+def test_a_seed_is_none_or_a_whole_number(made, seed):
+    made.own(lambda about: about.update(seed=seed))
+    assert made.verify().violations == []
 
 
 def test_a_private_folder_of_another_release(tmp_path):

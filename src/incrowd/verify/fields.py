@@ -10,7 +10,7 @@ from typing import Any
 from incrowd.verify.domain import are_texts, are_whole, is_number, is_text, is_whole
 
 _SHORT_NAME = re.compile(r"[a-z_0-9]{1,40}")
-_VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){0,3}((a|b|rc|\.dev|\.post)\d{1,4})*")
+_VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){0,3}((a|b|rc|\.dev|\.post)\d{1,4}){0,2}", re.ASCII)
 _SHOWN = 40
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from incrowd.verify.canonical import check_parquet, json_bytes
@@ -123,6 +126,7 @@ def _read_private(
         problems.append(f"the private {MANIFEST} has other keys than its format says")
     else:
         problems += [] if about["method"] == method else ["the private manifest names another method or parameters"]
+        problems += [] if _is_seed(about["seed"]) else ["the seed is not a whole number from 0, nor null"]
         problems += _digest_problems(about["public"], folder, files, "public")
         problems += _digest_problems(about["private"], private, wanted, "private")
     found: dict[str, Any] = {}
@@ -133,8 +137,24 @@ def _read_private(
     if "domains.json" in wanted:
         domains, _ = read_json(private / "domains.json", problems)
         found |= {} if domains is None else {"domains": domains}
+    if "recoding.npz" in wanted and not _are_arrays(private / "recoding.npz"):
+        problems.append("recoding.npz does not hold arrays of plain numbers and texts, and nothing else")
     findings.judge("private files", problems, f"{len(wanted) + 1} files that belong to this release, digests compared")
     return found
+
+
+def _is_seed(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
+
+
+def _are_arrays(path: Path) -> bool:
+    """Tell whether a file is an archive of arrays that can be read without running anything."""
+    data = file_bytes(path) or b""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return all(isinstance(archive[name], np.ndarray) for name in archive.files)
+    except (OSError, ValueError, EOFError, AttributeError, TypeError, NotImplementedError, zipfile.BadZipFile):
+        return False
 
 
 def _digest_problems(told: object, folder: Path, files: list[str], which: str) -> list[str]:
