@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import polars as pl
 
 from incrowd.verify.domain import Array, read_text
@@ -24,6 +26,60 @@ def equal_values(a: pl.Series, b: pl.Series) -> Array:
     if common is not None:
         return a.cast(common, strict=False).eq_missing(b.cast(common, strict=False)).to_numpy()
     return as_text(a).eq_missing(as_text(b)).to_numpy()
+
+
+def shows(column: pl.Series, own: pl.Series, tokens: Sequence[str]) -> Array:
+    """Tell where a published column shows the value of its original.
+
+    One reading of the original decides for all rows how a value is written and whether it is missing: what could be
+    chosen row by row could carry a message. Of all readings, the one that fits best counts.
+    """
+    best = pl.repeat(value=False, n=len(own), dtype=pl.Boolean(), eager=True)
+    for text in _texts(_plain(own), tokens):
+        for reading, fits in _readings(text, column.dtype):
+            same = column.eq_missing(reading) & fits
+            if same.all():
+                return same.to_numpy()
+            best = same if same.sum() > best.sum() else best
+    return best.to_numpy()
+
+
+def _plain(own: pl.Series) -> pl.Series:
+    """Return an original as frames are published: categories as text, decimals as floats, NaN as missing."""
+    if own.dtype in (pl.Categorical, pl.Enum, pl.Null):
+        return own.cast(pl.String())
+    if own.dtype.is_decimal():
+        return own.cast(pl.Float64())
+    return own.fill_nan(None) if own.dtype.is_float() else own
+
+
+def _texts(own: pl.Series, tokens: Sequence[str]) -> Iterator[pl.Series]:
+    """Yield an original, and if it is text, what readers make of it who know empty text or tokens as missing."""
+    yield own
+    if own.dtype != pl.String:
+        return
+    yield own.fill_null("")
+    stripped = own.str.strip_chars(" ")
+    for hidden in (own == "", stripped == "", own.is_in(list(tokens)), stripped.is_in(["", *tokens])):
+        if hidden.any():
+            yield pl.select(pl.when(~hidden).then(own)).to_series()
+
+
+def _readings(own: pl.Series, dtype: pl.DataType) -> Iterator[tuple[pl.Series, pl.Series]]:
+    """Yield an original as a type, and where that is still the same value."""
+    if own.dtype == dtype:
+        yield own, pl.repeat(value=True, n=len(own), dtype=pl.Boolean(), eager=True)
+    elif own.dtype == pl.String:
+        read = read_like(own, dtype)
+        if read is not None:
+            blank = own.is_null() | (own.str.strip_chars(" ") == "")
+            yield (read.fill_nan(None) if dtype.is_float() else read), read.is_not_null() | blank
+    elif _common(own.dtype, dtype) is not None:
+        cast = own.cast(dtype, strict=False)
+        yield cast, pl.Series(equal_values(cast, own))
+        if own.dtype == pl.Float32:  # a reader that goes by the digits
+            cast = own.cast(pl.String()).cast(dtype, strict=False)
+            yield cast, pl.Series(equal_values(cast, own))
 
 
 def as_text(column: pl.Series) -> pl.Series:

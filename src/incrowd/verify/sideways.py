@@ -9,8 +9,8 @@ from math import lgamma, log
 import numpy as np
 import polars as pl
 
-from incrowd.verify.compare import as_text, equal_values, is_comparable
-from incrowd.verify.domain import Array, without_tokens
+from incrowd.verify.compare import as_text, equal_values, is_comparable, shows
+from incrowd.verify.domain import Array
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.verdict import Findings
@@ -36,11 +36,7 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
     behind = original[rows]
     is_dealt = claims.sensitive is not None and claims.sensitive.form == "shares"
     for name in claims.other if not is_dealt else ():
-        column, own = payload.frame[name], behind[name]
-        same = equal_values(column, own)
-        if not same.all():
-            # a reader that knew the tokens has made them missing
-            same |= equal_values(column, without_tokens(own, claims.tokens))
+        same = shows(payload.frame[name], behind[name], claims.tokens)
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
     hidden = list(_hidden(claims, payload, behind))
     for name in claims.other:
