@@ -67,8 +67,11 @@ def _texts(own: pl.Series, tokens: Sequence[str]) -> Iterator[pl.Series]:
 
 def _readings(own: pl.Series, dtype: pl.DataType) -> Iterator[tuple[pl.Series, pl.Series]]:
     """Yield an original as a type, and where that is still the same value."""
+    always = pl.repeat(value=True, n=len(own), dtype=pl.Boolean(), eager=True)
     if own.dtype == dtype:
-        yield own, pl.repeat(value=True, n=len(own), dtype=pl.Boolean(), eager=True)
+        yield own, always
+    elif own.dtype == pl.Datetime and dtype == pl.Date:  # a column that was declared to hold days
+        yield own.dt.date(), always
     elif own.dtype == pl.String:
         read = read_like(own, dtype)
         if read is not None:

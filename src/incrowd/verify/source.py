@@ -39,7 +39,10 @@ def read_original(
 
 
 def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """Return the coded columns, the untouched ones that hold text, and the missing tokens, as far as they are told."""
+    """Return the coded columns, the untouched ones to be read as text, and the missing tokens, as far as they are told.
+
+    Untouched text is compared as it stands, and truth values may be written as words or as numbers.
+    """
     manifest, _ = read_json(folder / "manifest.json", [])
     if not isinstance(manifest, dict):
         return [], [], []  # the manifest is not what it should be: its own check says so
@@ -59,7 +62,7 @@ def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
             schema |= pl.read_parquet_schema(memory.BytesIO(file_bytes(folder / file) or b""))
         except (OSError, pl.exceptions.PolarsError):
             continue
-    untouched = [name for name in others if is_text(name) and schema.get(name) == pl.String]
+    untouched = [name for name in others if is_text(name) and schema.get(name) in (pl.String, pl.Boolean)]
     tokens = _list(_get(manifest.get("missing"), "tokens"))
     return list(filter(is_text, coded)), untouched, list(filter(is_text, tokens))
 
