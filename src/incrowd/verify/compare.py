@@ -44,6 +44,16 @@ def shows(column: pl.Series, own: pl.Series, tokens: Sequence[str]) -> Array:
     return best.to_numpy()
 
 
+def read_alike(column: pl.Series, own: pl.Series, tokens: Sequence[str]) -> pl.Series:
+    """Return the reading of an original that has a published column's values, each as often; itself if none has."""
+    wanted = column.sort()
+    for text in _texts(_plain(own), tokens) if len(column) == len(own) else ():
+        for reading, fits in _readings(text, column.dtype):
+            if fits.all() and reading.sort().eq_missing(wanted).all():
+                return reading.alias(own.name)
+    return own
+
+
 def _plain(own: pl.Series) -> pl.Series:
     """Return an original as frames are published: categories as text, decimals as floats, NaN as missing."""
     if own.dtype in (pl.Categorical, pl.Enum, pl.Null):

@@ -9,6 +9,7 @@ import polars as pl
 
 from incrowd.verify.assignment import check_assignment
 from incrowd.verify.blocks import check_blocks, check_dealt
+from incrowd.verify.compare import read_alike
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import relabel
@@ -69,7 +70,7 @@ def check_original(
         _check_own_value(findings, claims, payload, behind)
         _check_others(findings, claims, payload, original, behind, kept)
     else:
-        others = original.select(claims.other)[behind.rows] if claims.other else pl.DataFrame()
+        others = _read_others(claims, payload, original, behind)
         check_assignment(findings, claims, payload, behind.codes, behind.sensitive, others)
     check_identifiers(findings, claims, payload.frame, original, behind.rows if behind.mapped else None)
     _check_closeness(findings, claims, payload, behind)
@@ -242,8 +243,14 @@ def _check_others(
     if kept is None or kept.blocks is None:
         findings.skip("dealt out", "needs the owner's private folder, which knows the blocks")
         return
-    shown, own = payload.frame.select(claims.other), original.select(claims.other)[behind.rows]
-    check_dealt(findings, shown, own, kept.blocks["block"].to_numpy())
+    own = _read_others(claims, payload, original, behind)
+    check_dealt(findings, payload.frame.select(claims.other), own, kept.blocks["block"].to_numpy())
+
+
+def _read_others(claims: Claims, payload: Payload, original: pl.DataFrame, behind: Behind) -> pl.DataFrame:
+    """Return the originals' columns that are kept as they are, each in the reading that was published."""
+    own = {name: original[name][behind.rows] for name in claims.other}
+    return pl.DataFrame([read_alike(payload.frame[name], values, claims.tokens) for name, values in own.items()])
 
 
 def _check_closeness(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
