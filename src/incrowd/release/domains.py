@@ -401,7 +401,9 @@ class _StandIns:
         self._halves = kind == "int" and max(map(abs, numbers)) < _HALVES
 
     def within(self, low: Any, high: Any) -> Any:  # noqa: ANN401
-        """Return one from this range, and take it."""
+        """Return one from this range, or from around a single value, and take it."""
+        if low == high:
+            low, high = self._around(low)
         found = self._draw(low, high)
         for _ in range(_TRIES):
             if found not in self._taken:
@@ -414,6 +416,12 @@ class _StandIns:
             found = self._step(found, -last)
         self._taken.add(found)
         return found
+
+    def _around(self, value: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        if self._kind == "float":
+            return value - max(1.0, abs(value)), value + max(1.0, abs(value))
+        last = _LAST[self._kind]
+        return max(value - max(10, abs(value)), -last), min(value + max(10, abs(value)), last)
 
     def _draw(self, low: Any, high: Any) -> Any:  # noqa: ANN401
         if self._kind == "float":

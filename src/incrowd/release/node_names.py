@@ -72,12 +72,20 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
             if told is None:
                 others += 1
                 told = f"others {others}"
-            while told in taken:
-                told += " (another)"
+            told = _distinct(told, taken)
             taken.add(told)
             renamed[first : last + 1] = [told] * (last + 1 - first)
         uppers.append(renamed)
     return tree.renamed(uppers)
+
+
+def _distinct(name: str, taken: set[str]) -> str:
+    """Return the name, or with a number that tells it from others."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name} ({number})"
+    return found
 
 
 def _told(first: int, last: int, *, ordered: bool) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,6 @@ from incrowd.verify.published import Leaves, Quasi, Ranges, is_rest_name, number
 from incrowd.verify.verdict import Findings
 
 _WRITTEN_OUT = 4
-_HALVES = 2**52  # below it, halves of whole numbers can be written as floats
 _KEYS = ("name", "hierarchy", "counts", "leaf_of")
 _TREE_KEYS = (("kind", "type", "leaves", "levels"), ("kind", "type", "values"))
 
@@ -195,5 +195,8 @@ def _lies_in(q: Leaves, place: int, bounds: tuple[float, float], n_values: int) 
     if leaf is None:
         return False
     number = float(leaf.to_physical()[0])
-    beyond = n_values if q.type == "date" or abs(number) >= _HALVES else 0.5 if q.type == "int" else 0.0
-    return bounds[0] - beyond <= number <= bounds[1] + beyond
+    low, high = bounds
+    beyond = n_values + 0.5 if q.type != "float" else n_values * math.ulp(max(abs(low), abs(high)))
+    if low == high:  # around a single value
+        beyond += max(10.0, abs(low))
+    return low - beyond <= number <= high + beyond
