@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
 Cell = tuple[Any, Any]
@@ -127,6 +128,7 @@ def _in_range(label: str, value: Any) -> bool:  # noqa: ANN401
 
 def bounds_of(label: str, *, dates: bool) -> list[tuple[Any, Any]]:
     """Return the bounds that a label of numbers or dates may name; an open one is None."""
+    label = re.sub(r" \(\d+\)$", "", label)  # nodes of one name are numbered
     found: list[tuple[Any, Any]] = []
     for mark in (" to ", "-"):
         for place in [place for place in range(1, len(label)) if label.startswith(mark, place)]:
