@@ -10,6 +10,7 @@ import polars as pl
 
 _STEP = 1 << 16
 _PLAIN = 1e-4, 1e15
+_PLAIN_32 = 1e6
 _FRACTION = {"ms": "%.3f", "us": "%.6f", "ns": "%.9f"}
 
 
@@ -65,7 +66,8 @@ def as_fields(column: pl.Series) -> pl.Series:
 def _float_fields(column: pl.Series) -> pl.Series:
     """Write floats as Python does, those of 32 bits by the fewest digits that tell them apart."""
     text, size = column.cast(pl.String()), column.abs()
-    plain = (size == 0) | ((size >= _PLAIN[0]) & (size < _PLAIN[1]))  # polars writes these as Python does
+    most = _PLAIN[1] if column.dtype == pl.Float64 else _PLAIN_32
+    plain = (size == 0) | ((size >= _PLAIN[0]) & (size < most))  # polars writes these as Python does
     if plain.all():
         return text
     known = column.filter(~plain).unique()
