@@ -87,3 +87,19 @@ def test_ranges_of_negative_numbers_are_no_formulas(home, monkeypatch, capsys): 
     code, _, err = publish(monkeypatch, capsys, "-m", "mondrian", "-l", "1.1", "-q")
     assert (code, err) == (0, "")
     assert "\n-3" in Path("out/release.csv").read_text()
+
+
+def test_to_refuse_a_repetition_takes_a_ledger(home, monkeypatch, capsys):  # noqa: F811
+    code, _, err = run(
+        monkeypatch, capsys, "publish", "data.csv", "-s", "schema.toml", "-k", "2", "-o", "one", "--refuse-repeat", "-q"
+    )
+    assert code == 2
+    assert "--refuse-repeat needs a ledger" in err
+    assert not Path("one").exists()
+
+
+def test_k_of_one_is_said_to_hide_nobody(home, monkeypatch, capsys):  # noqa: F811
+    asked = ("publish", "data.csv", "-s", "schema.toml", "-k", "1", "-m", "mondrian", "-o", "one", "-q")
+    code, _, err = run(monkeypatch, capsys, *asked)
+    assert code == 0
+    assert "k = 1 hides nobody" in err

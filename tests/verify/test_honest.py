@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 import pytest
 
@@ -118,3 +121,16 @@ def test_the_sensitive_column_may_be_of_any_type():
         )
         made.manifest["sensitive"]["type"] = kind
         assert open_checks(made) == {"method"}
+
+
+def test_without_the_private_folder_the_promises_that_stay_open_are_named():
+    rng = np.random.default_rng(0)
+    ages = rng.integers(20, 80, 120)
+    jobs = [f"job {number}" for number in rng.integers(0, 40, 120)]
+    frame = pl.DataFrame({"age": ages, "job": jobs, "ill": rng.choice(["a", "b", "c"], 120)})
+    schema = ic.Schema(quasi={"age": ic.Intervals(), "job": ic.balanced(3)}, sensitive="ill")
+    release = replace(ic.NSVDist(k=5).publish(frame, schema, seed=1), private=None)
+    verdict = release.verify(frame)
+    assert verdict.ok
+    assert not verdict.complete
+    assert verdict.unchecked == ["blocks", "k"]

@@ -79,10 +79,12 @@ def _rare_values(release: RowRelease) -> list[str]:
     manifest = release.manifest
     if manifest.domains != "exact":
         return []
+    if manifest.k == 1:
+        return ["k = 1 hides nobody: every value and every row may be one person's."]
     rare = [(column.name, sum(0 < count < manifest.k for count in column.counts)) for column in manifest.quasi]
     listed = ", ".join(f"{name} ({n})" for name, n in rare if n)
     told = f"manifest.json lists values that fewer than k people have: {listed}." if listed else ""
-    differs = "exact domains tell how often each value occurs: whoever compares two releases may find who was added."
+    differs = "Exact domains tell how often each value occurs: whoever compares two releases may find who was added."
     return [f"{told} {differs}".strip()]
 
 

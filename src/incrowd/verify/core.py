@@ -81,6 +81,7 @@ def check_into(
     kept = read_private(findings, claims, private)
     if original is not None:
         check_original(findings, claims, payload, original, kept, promises_only=promises_only)
+        _say_what_is_open(findings, claims)
         return
     if kept is not None:
         check_row_map(findings, claims, kept.rows, frame.height)
@@ -90,6 +91,16 @@ def check_into(
     if claims.in_shares:
         findings.skip("blocks", "needs the original: what its rows share out in blocks was not looked at")
     findings.skip("original", "needs the original: whether cells cover their people was not looked at", needed=False)
+
+
+def _say_what_is_open(findings: Findings, claims: Claims) -> None:
+    """Name the promises that nothing that was given could show."""
+    judged = {check.name for check in findings.checks}
+    wanted = ["k"] if claims.k is not None and not claims.homogeneous else []
+    wanted += ["blocks"] if claims.in_shares else []
+    for name in wanted:
+        if name not in judged:
+            findings.skip(name, "needs the owner's private folder, or an original that fits the release")
 
 
 def _check_manifest(findings: Findings, manifest: object) -> Claims | None:

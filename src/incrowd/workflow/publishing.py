@@ -181,6 +181,9 @@ def publish(
     if attacked and publisher.kind == "projections":
         fact = "Attacks are about rows with generalized cells, and this method publishes projections"
         raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
+    if refuse_repeat and ledger is None:
+        fact = "--refuse-repeat needs a ledger, which knows earlier releases"
+        raise ParameterError(fact, "name its file: --ledger releases.jsonl")
     book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as told:
         frame = read_source(source, query=query, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
