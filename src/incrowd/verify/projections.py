@@ -61,6 +61,10 @@ def check_projections_into(
     if claims is None:
         findings.skip("payload", "not looked at: the manifest cannot be relied on")
         return
+    others = [name for name, shown in claims.columns.items() if shown.role == "other"]
+    others += [claims.target.name] if claims.target.role == "other" else []
+    secret = [claims.target.name] if claims.target.role == "sensitive" else []
+    findings.note_roles(claims.quasi, secret, others, [*claims.left_out, *claims.dropped])
     findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none impossible at sight")
     if not _check_columns(findings, claims, frames):
         findings.skip("promises", "not looked at: the projections cannot be read")

@@ -147,6 +147,13 @@ class Findings:
         self.checks.append(Check(name, not problems, "; ".join(problems) if problems else fine))
         return not problems
 
+    def note_roles(
+        self, known: Sequence[str], secret: Sequence[str], other: Sequence[str], dropped: Sequence[str]
+    ) -> None:
+        """Note what the owner says of each column, which nobody else can judge."""
+        said = (("recognized by", known), ("sensitive", secret), ("as they came", other), ("not released", dropped))
+        self.judge("roles", [], "; ".join(f"{what} {', '.join(names) or 'none'}" for what, names in said))
+
     def skip(self, name: str, why: str, *, needed: bool = True) -> None:
         """Note a check that cannot be made; without one that is needed the verdict is incomplete."""
         self.checks.append(Check(name, None, why, needed))
