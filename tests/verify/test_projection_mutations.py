@@ -453,7 +453,7 @@ def test_what_is_said_of_projections_that_hold(valid):
     assert found["k"] == f"every group of a projection has at least 8 rows{of}"
     assert found["k of joins"] == f"every join of two projections shows at least 6 rows{of}"
     assert found["l (frequency)"] == f"no class has a share above 0.5152{of}"
-    assert found["promises"] == "2 promises, none impossible at sight"
+    assert found["promises"] == "2 promises, none of them impossible"
     assert found["columns"] == "5 columns in 2 projections, none twice"
     assert found["rows"] == "240 in, 237 out in each projection"
     assert found["classes"] == "3 classes, equally often in each projection"

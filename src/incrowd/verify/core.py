@@ -113,7 +113,7 @@ def _check_manifest(findings: Findings, manifest: object) -> Claims | None:
     if claims is not None:
         secret = [] if claims.sensitive is None else [claims.sensitive.name]
         findings.note_roles([q.name for q in claims.quasi], secret, claims.other, claims.dropped)
-        findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none impossible at sight")
+        findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none of them impossible")
     if reading.marginals:
         findings.judge("counts", reading.marginals, "")
     return claims

@@ -19,7 +19,8 @@ def csv_problems(path: Path, table: pl.DataFrame) -> list[str]:
     with path.open("rb") as file:
         for number, expected in enumerate(csv_bytes(table)):
             if file.read(len(expected)) != expected:
-                where = "its header" if number == 0 else f"rows {(number - 1) * _STEP + 1} to {number * _STEP}"
+                last = min(number * _STEP, table.height)
+                where = "its header" if number == 0 else f"rows {(number - 1) * _STEP + 1} to {last}"
                 return [f"{path.name} is not the canonical text of its Parquet file, in {where}"]
         return [f"{path.name} goes on after its last row"] if file.read(1) else []
 
