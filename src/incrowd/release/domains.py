@@ -121,17 +121,18 @@ def publish_domain(
         domain, first, last = read_ranges(entry, exact.leaves.gather(lo), exact.leaves.gather(hi))
         return domain, first, last, ExactDomain(exact, counts, None)
     if rng is None:
-        joined = [_Leaf(name, (i,), 0) for i, name in enumerate(text(exact.leaves))]
+        joined = [_Leaf(name, i, 0) for i, name in enumerate(text(exact.leaves))]
+        number_of = np.arange(exact.n_leaves)
     elif isinstance(exact, Intervals):
-        joined = _join_names(exact, counts, least, rng)
+        joined, number_of = _join_names(exact, counts, least, rng)
     else:
         assert isinstance(exact, Taxonomy)
         exact = without_rare_names(exact, counts, least)
-        joined = _join_tree(exact, counts, least)
+        joined, number_of = _join_tree(exact, counts, least)
     hierarchy, order = _assemble(exact, joined, rng)
-    leaf_of = np.empty(exact.n_leaves, np.int32)
-    for place, number in enumerate(order):
-        leaf_of[list(joined[number].members)] = place
+    place_of = np.empty(len(joined), np.int32)
+    place_of[order] = np.arange(len(joined), dtype=np.int32)
+    leaf_of = place_of[number_of]
     totals = np.bincount(leaf_of, weights=counts, minlength=len(joined)).astype(np.int64)
     told = totals if rng is None else rounded(totals, least, rng)
     entry = Leaves(
@@ -139,7 +140,7 @@ def publish_domain(
         kind="names" if isinstance(exact, Intervals) else "taxonomy",
         type=exact.type,
         leaves=tuple(_whole(leaf) if exact.type == "int" else leaf for leaf in leaves_to_data(hierarchy.leaves)),
-        levels=None if isinstance(exact, Intervals) else tuple(map(tuple, hierarchy.to_dict()["levels"])),
+        levels=tuple(map(tuple, hierarchy.level_names[1:])) if isinstance(hierarchy, Taxonomy) else None,
         rest=tuple(place for place, number in enumerate(order) if joined[number].is_rest),
         counts=tuple(told.tolist()),
     )
@@ -155,8 +156,11 @@ def _whole(leaf: float | None) -> float | None:
 def _published_cells(leaf_of: Codes, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
     """Return the first and the last published leaf of each cell; siblings may stand in another order."""
     distinct, inverse = np.unique(lo.astype(np.int64) * len(leaf_of) + hi, return_inverse=True)
-    inside = [leaf_of[a : b + 1] for a, b in zip(*divmod(distinct, len(leaf_of)), strict=True)]
-    first, last = (np.array([end(part) for part in inside], np.int32) for end in (np.min, np.max))
+    begin, end = divmod(distinct, len(leaf_of))
+    # at even places stands the reduction of [begin, end + 1); one more leaf, so that the last end is a place, too
+    spans = np.column_stack([begin, end + 1]).ravel()
+    padded = np.append(leaf_of, leaf_of[-1:])
+    first, last = np.minimum.reduceat(padded, spans)[::2], np.maximum.reduceat(padded, spans)[::2]
     return first[inverse], last[inverse]
 
 
@@ -251,8 +255,8 @@ class PublishedTaxonomy(Taxonomy):
 
     def __init__(self, leaves: Any, uppers: Sequence[Sequence[str]], *, rest: Sequence[Any]) -> None:  # noqa: ANN401
         super().__init__(leaves, uppers)
-        known = leaves_to_data(self.leaves)
-        self._rest = frozenset(known.index(value) for value in rest)
+        place = {value: number for number, value in enumerate(leaves_to_data(self.leaves))}
+        self._rest = frozenset(place[value] for value in rest)
 
     def label(self, lo: int, hi: int) -> str:
         """Return the name of the lowest node that is exactly ``[lo, hi]``."""
@@ -264,10 +268,10 @@ class PublishedTaxonomy(Taxonomy):
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A published leaf: the leaves that it joins, and the level of the node that they are joined in (0: one value)."""
+    """A published leaf: the first leaf that it joins, and the level of the node that they are joined in (0: one)."""
 
     name: str | None
-    members: tuple[int, ...]
+    first: int
     level: int
 
     @property
@@ -276,8 +280,13 @@ class _Leaf:
         return self.level > 0
 
 
-def _join_names(exact: Intervals, counts: Int64, least: int, rng: np.random.Generator) -> list[_Leaf]:
-    """Join neighbouring names until each leaf has enough rows; the missing value stays alone."""
+def _join_names(
+    exact: Intervals, counts: Int64, least: int, rng: np.random.Generator
+) -> tuple[list[_Leaf], npt.NDArray[np.intp]]:
+    """Join neighbouring names until each leaf has enough rows; the missing value stays alone.
+
+    Returns the published leaves, and the number of each leaf's own.
+    """
     first = int(exact.has_missing)
     names = text(exact.leaves)
     groups: list[list[int]] = []
@@ -292,46 +301,53 @@ def _join_names(exact: Intervals, counts: Int64, least: int, rng: np.random.Gene
         groups = [*groups[:-1], [*(groups[-1] if groups else []), *open_group]]
     taken: set[str] = set()
     others = 0
-    found = [_Leaf(None, (0,), 0)] if first else []
+    found = [_Leaf(None, 0, 0)] if first else []
+    number_of = np.zeros(exact.n_leaves, np.intp)
     for group in groups:
+        number_of[group] = len(found)
         if len(group) == 1 and counts[group[0]] >= least:
-            found.append(_Leaf(names[group[0]], tuple(group), 0))
+            found.append(_Leaf(names[group[0]], group[0], 0))
         else:
             told = name_together([names[leaf] for leaf in group], [counts[leaf] >= least for leaf in group])
             if told is None:
                 others += 1
                 told = f"others {others}"
-            found.append(_Leaf(_unused(told, taken, names), tuple(group), 1))
-    return found
+            found.append(_Leaf(_unused(told, taken, [names]), group[0], 1))
+    return found, number_of
 
 
-def _join_tree(exact: Taxonomy, counts: Int64, least: int) -> list[_Leaf]:
-    """Join the rare values below each node that has enough rows; the missing value stays alone."""
+def _join_tree(exact: Taxonomy, counts: Int64, least: int) -> tuple[list[_Leaf], npt.NDArray[np.intp]]:
+    """Join the rare values below each node that has enough rows; the missing value stays alone.
+
+    Returns the published leaves, and the number of each leaf's own.
+    """
     last_of = [level.tolist() for level in exact.levels()[1]]
     names = exact.level_names
     up_to = np.concatenate([[0], np.cumsum(counts)]).tolist()
     found: list[_Leaf] = []
-    below: list[set[str]] = [set()]
-    for level_names in names[:-1]:
-        below.append(below[-1].union(level_names))
+    number_of = np.empty(exact.n_leaves, np.intp)
+    names_of_levels = [set(level) for level in names]
     taken: set[str] = set()
     has_missing = exact.has_missing
 
     def walk(level: int, a: int, b: int) -> None:
         if level == 0 or (has_missing and b == 0):
-            found.append(_Leaf(None if has_missing and a == 0 else names[0][a], (a,), 0))
+            number_of[a] = len(found)
+            found.append(_Leaf(None if has_missing and a == 0 else names[0][a], a, 0))
             return
-        rare: list[int] = []
+        rare: list[tuple[int, int]] = []
         for i, j in _children(last_of[level - 1], a, b):
             if up_to[j + 1] - up_to[i] >= least or (has_missing and j == 0):
                 walk(level - 1, i, j)
             else:
-                rare += range(i, j + 1)
+                rare.append((i, j))
         if rare:
-            found.append(_Leaf(_unused(names[level][a], taken, below[level]), tuple(rare), level))
+            for i, j in rare:
+                number_of[i : j + 1] = len(found)
+            found.append(_Leaf(_unused(names[level][a], taken, names_of_levels[:level]), rare[0][0], level))
 
     walk(len(last_of) - 1, 0, exact.n_leaves - 1)
-    return found
+    return found, number_of
 
 
 def _children(last: Sequence[int], a: int, b: int) -> Iterator[tuple[int, int]]:
@@ -340,9 +356,9 @@ def _children(last: Sequence[int], a: int, b: int) -> Iterator[tuple[int, int]]:
         a = last[a] + 1
 
 
-def _unused(name: str, taken: set[str], others: Collection[str]) -> str:
+def _unused(name: str, taken: set[str], others: Sequence[Collection[str]]) -> str:
     """Return a name that nothing else has, and take it."""
-    while name in taken or name in others:
+    while name in taken or any(name in level for level in others):
         name += _REST
     taken.add(name)
     return name
@@ -356,32 +372,34 @@ def _assemble(exact: Hierarchy, joined: list[_Leaf], rng: np.random.Generator | 
     assert isinstance(exact, Taxonomy)
     names = exact.level_names
     uppers = [
-        [str(leaf.name) if height < leaf.level else names[height][leaf.members[0]] for leaf in joined]
+        [str(leaf.name) if height < leaf.level else names[height][leaf.first] for leaf in joined]
         for height in range(1, len(names))
     ]
-    rest = [value for value, leaf in zip(leaves_to_data(values), joined, strict=True) if leaf.is_rest]
+    plain = leaves_to_data(values)
+    rest = [value for value, leaf in zip(plain, joined, strict=True) if leaf.is_rest]
     hierarchy = PublishedTaxonomy(values, uppers, rest=rest)
-    place = {value: number for number, value in enumerate(leaves_to_data(values))}
+    place = {value: number for number, value in enumerate(plain)}
     return hierarchy, [place[value] for value in leaves_to_data(hierarchy.leaves)]
 
 
 def _values(exact: Hierarchy, joined: list[_Leaf], rng: np.random.Generator | None) -> pl.Series:
     """Return the values of the published leaves: text for joined names, a number or day that no leaf is otherwise."""
     if rng is None or not any(leaf.is_rest for leaf in joined):
-        return exact.leaves.gather([leaf.members[0] for leaf in joined])
+        return exact.leaves.gather([leaf.first for leaf in joined])
     if not exact.ordered:
         return pl.Series("", [leaf.name for leaf in joined], pl.String())
     numbers = numbers_of(exact.leaves)
     first_of, last_of = exact.levels()
     first_known = int(exact.has_missing)
-    stand_ins = _StandIns(numbers.tolist(), exact.type, rng)
+    plain = numbers.tolist()
+    stand_ins = _StandIns(plain, exact.type, rng)
     values: list[Any] = []
     for leaf in joined:
-        at = leaf.members[0]
+        at = leaf.first
         if at < first_known:
             values.append(None)
         elif not leaf.is_rest:
-            values.append(numbers[at].item())
+            values.append(plain[at])
         else:
             below = numbers[max(first_of[leaf.level, at], first_known) : last_of[leaf.level, at] + 1]
             values.append(stand_ins.within(below.min().item(), below.max().item()))

@@ -21,8 +21,6 @@ from incrowd.release.cut_points import between
 
 _WRITTEN_OUT = 4
 
-Mask = npt.NDArray[np.bool_]
-
 
 def name_together(names: Sequence[str], common: Sequence[bool]) -> str | None:
     """Name values after the common ones among them; ``None`` if there is none.
@@ -47,10 +45,11 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
     common = counts >= least
     if not tree.named_by_leaves or common.all():
         return tree
+    is_common: list[bool] = common.tolist()
     up_to = np.concatenate([[0], np.cumsum(counts)])
     names, *levels = tree.level_names
     first_of, last_of = tree.levels()
-    bounds = _Bounds(tree.leaves, common, names) if tree.ordered else None
+    bounds = _Bounds(tree.leaves, is_common, names) if tree.ordered else None
     uppers = []
     for height, level in enumerate(levels, start=1):
         taken = set(level)
@@ -59,15 +58,15 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
         starts = np.unique(first_of[height])
         if height == len(levels):
             starts = starts[:0]
-        published = up_to[last_of[height][starts] + 1] - up_to[starts] >= least
-        for first in starts[published].tolist():
-            last = int(last_of[height][first])
-            if first == last or common[_told(first, last, ordered=tree.ordered)].all():
+        ends = last_of[height][starts]
+        published = (up_to[ends + 1] - up_to[starts] >= least) & (starts < ends)
+        for first, last in zip(starts[published].tolist(), ends[published].tolist(), strict=True):
+            if all(is_common[at] for at in _told(first, last, ordered=tree.ordered)):
                 continue
             told = (
                 bounds.name(first, last)
                 if bounds
-                else name_together(names[first : last + 1], common[first : last + 1].tolist())
+                else name_together(names[first : last + 1], is_common[first : last + 1])
             )
             if told is None:
                 others += 1
@@ -96,7 +95,7 @@ def _told(first: int, last: int, *, ordered: bool) -> list[int]:
 class _Bounds:
     """Bounds of ranges that are no rare values."""
 
-    def __init__(self, leaves: pl.Series, common: Mask, names: Sequence[str]) -> None:
+    def __init__(self, leaves: pl.Series, common: Sequence[bool], names: Sequence[str]) -> None:
         self._missing = int(leaves[0] is None)
         self._numbers, self._common, self._names = numbers_of(leaves).tolist(), common, names
         self._kind = "date" if leaves.dtype == pl.Date else "float" if leaves.dtype.is_float() else "int"

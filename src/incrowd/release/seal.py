@@ -22,7 +22,7 @@ import polars as pl
 
 from incrowd.coding import Table, fingerprint
 from incrowd.errors import ParameterError
-from incrowd.hierarchy.hierarchy import Codes, leaves_to_data, type_of
+from incrowd.hierarchy.hierarchy import Codes, Hierarchy, leaves_to_data, type_of
 from incrowd.manifest import (
     ClassColumn,
     Guarantee,
@@ -117,12 +117,14 @@ def seal_rows(
         fact = f"domains is {domains!r}"
         raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
     schema = table.schema
-    kept = rng.permutation(np.flatnonzero(cells.cell_of >= 0))
+    released = np.flatnonzero(cells.cell_of >= 0)
+    kept = rng.permutation(released)
     least = max((g.crowd for g in guarantees if g.crowd is not None), default=1)
     own = rng if domains == "joined" and least > 1 else None
     published, lo, hi, exact = [], [], [], []
     for m, (name, hierarchy) in enumerate(zip(schema.quasi, table.hierarchies, strict=True)):
-        counts = np.bincount(table.codes[kept, m], minlength=hierarchy.n_leaves)
+        codes = table.codes[:, m] if len(released) == table.n_rows else table.codes[released, m]
+        counts = np.bincount(codes, minlength=hierarchy.n_leaves)
         domain, first, last, owned = publish_domain(
             name, hierarchy, counts, cells.lo[:, m], cells.hi[:, m], least=least, rng=own
         )
@@ -192,28 +194,51 @@ def _about_sensitive(
 
 def _order_of_rows(release: RowRelease, published: Sequence[Domain]) -> Int64:
     """Return the rows sorted by what is published about them; equal ones as they stand."""
-    keys = []
-    for name, domain, m in zip(release.quasi, published, range(len(published)), strict=True):
-        lo, hi = release.cell_lo[:, m], release.cell_hi[:, m]
-        label = domain.hierarchy.labels(lo, hi)
-        keys.append(_ranks(pl.DataFrame({"label": label, "lo": lo, "hi": hi})).alias(name))
-    cell = _ranks(pl.DataFrame(keys)).to_numpy()
-    columns = [pl.Series("cell", cell[release.cell_of]), *release.other.get_columns()]
+    cell = _ranks(
+        [_ranks_of_cells(d.hierarchy, release.cell_lo[:, m], release.cell_hi[:, m]) for m, d in enumerate(published)]
+    )[release.cell_of]
+    last = []
     if release.sensitive is not None:
-        columns.append(pl.Series("sensitive", release.sensitive))
+        last = [release.sensitive]
     elif release.cell_counts is not None:
-        counts = _ranks(pl.DataFrame(np.ascontiguousarray(release.cell_counts), orient="row")).to_numpy()
-        columns.append(pl.Series("counts", counts[release.cell_of]))
+        last = [_ranks(list(release.cell_counts.T))[release.cell_of]]
+    if not release.other.width:
+        return _order([cell, *last])
+    columns = [pl.Series(cell), *release.other.get_columns(), *map(pl.Series, last)]
     return _sorted(pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)]))
 
 
-def _ranks(frame: pl.DataFrame) -> pl.Series:
-    """Return the place of each row's content in the order of all contents, equal ones together."""
-    order = _sorted(frame)
-    new = (frame[order] != frame[order].shift(1)).select(pl.any_horizontal(pl.all())).to_series().fill_null(value=True)
-    rank = np.empty(frame.height, np.int64)
-    rank[order] = np.cumsum(new.to_numpy())
-    return pl.Series(rank)
+def _ranks_of_cells(hierarchy: Hierarchy, lo: Codes, hi: Codes) -> Int64:
+    """Return the place of each cell in the order of labels, and of first and last leaves where they have one label."""
+    distinct, which = np.unique(lo.astype(np.int64) * hierarchy.n_leaves + hi, return_inverse=True)
+    ends = zip(*(end.tolist() for end in divmod(distinct, hierarchy.n_leaves)), strict=True)
+    labels = [hierarchy.label(first, last) for first, last in ends]
+    rank = np.empty(len(labels), np.int64)
+    rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+    return np.asarray(rank[which])
+
+
+def _ranks(keys: Sequence[npt.NDArray[Any]]) -> Int64:
+    """Return the place of each row's keys in the order of all, equal ones together."""
+    order = _order(keys)
+    new = np.zeros(len(order), np.bool_)
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.cumsum(new)
+    return rank
+
+
+def _order(keys: Sequence[npt.NDArray[Any]]) -> Int64:
+    """Return the order that sorts rows by whole numbers from 0; equal rows stay as they stand.
+
+    NumPy sorts numbers of 16 bits in linear time: a tenth of the time of any other sort of a million rows.
+    """
+    order = np.arange(len(keys[0]))
+    for key in reversed(keys):
+        for shift in range(0, int(key.max(initial=0)).bit_length(), 16):
+            order = order[np.argsort((key[order] >> shift).astype(np.uint16), kind="stable")]
+    return order
 
 
 def _sorted(frame: pl.DataFrame) -> Int64:

@@ -11,11 +11,12 @@ import polars as pl
 
 from incrowd.verify.domain import Array, are_whole, level_problems, read_values, value_problems
 from incrowd.verify.fields import Reading
+from incrowd.verify.joined_names import Node, misnamed, unused
 from incrowd.verify.labels import write_value
 from incrowd.verify.manifest import Claims
 from incrowd.verify.originals import Column, Originals
 from incrowd.verify.payload import Payload
-from incrowd.verify.published import Leaves, Quasi, Ranges, is_rest_name, numbers_of
+from incrowd.verify.published import Leaves, Quasi, Ranges, numbers_of
 from incrowd.verify.verdict import Findings
 
 _WRITTEN_OUT = 4
@@ -119,40 +120,60 @@ def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[
 
 def _leaf_problems(q: Leaves, exact: pl.Series, levels: list[list[str]], leaf_of: Array, common: Array) -> list[str]:
     """Say where the published leaves are not those of the exact values."""
-    known = exact.to_list()
-    members: list[list[int]] = [[] for _ in q.leaves]
-    for at, leaf in enumerate(leaf_of.tolist()):
-        members[leaf].append(at)
-    names = known if q.type == "str" else [None if value is None else write_value(value) for value in known]
-    problems: list[str] = []
-    values, joined, others = set(names), set(q.rest), 0
-    taken: set[tuple[int, str] | None] = set()
+    names = _written(exact, q.type)
+    order = np.argsort(leaf_of, kind="stable")
+    ends = np.searchsorted(leaf_of[order], np.arange(len(q.leaves) + 1))
+    joined, others = sorted(set(q.rest)), 0
+    wrong = _wrong_alone(q, np.setdiff1d(np.arange(len(q.leaves)), joined), names, levels, order, ends)
+    values = set(names)
+    nodes: dict[Node, int] = {}
+    taken: set[str] = set()
     bounds: dict[int, dict[str, tuple[float, float]]] = {}
-    for place, own in enumerate(members):
-        if place not in joined:
-            value = q.leaves[place]
-            same = len(own) == 1 and names[own[0]] == (None if value is None else write_value(value))
-            fine = same and all(a[place] == b[own[0]] for a, b in zip(q.levels, levels, strict=True))
-        elif not own or any(known[at] is None for at in own) or write_value(q.leaves[place]) in values:
+    for place in joined:
+        own = order[ends[place] : ends[place + 1]].tolist()
+        if not own or names[own[0]] is None or write_value(q.leaves[place]) in values:
             fine = False
         elif q.kind == "names":
             told = _joined_name([str(names[at]) for at in own if common[at]], len(own))
             others += told is None
-            told = told or f"others {others}"
-            fine = own == [*range(own[0], own[-1] + 1)] and is_rest_name(str(q.leaves[place]), told)
+            told = unused(told or f"others {others}", taken, values)
+            fine = own == [*range(own[0], own[-1] + 1)] and q.leaves[place] == told
         else:
             node = _ancestor_of(q, place, own, levels)
-            fine = node is not None and node not in taken
-            taken.add(node)
+            fine = node is not None and nodes.setdefault(node, place) == place
             if fine and node is not None and not q.is_text:
                 if node[0] not in bounds:
                     bounds[node[0]] = _bounds_of_nodes(exact, levels[node[0]])
-                fine = _lies_in(q, place, bounds[node[0]][node[1]], len(known))
+                fine = _lies_in(q, place, bounds[node[0]][node[1]], len(names))
         if not fine:
-            problems.append(f"has a leaf, number {place + 1}, that is not what the owner's domain says")
+            wrong.append(place)
+    wrong += misnamed(q, nodes, names, levels)
+    problems = [f"has a leaf, number {min(wrong) + 1}, that is not what the owner's domain says"] if wrong else []
     if q.kind == "names" and (np.diff(leaf_of) < 0).any():
         problems.append("has its names in another order")
     return problems[:1]
+
+
+def _written(values: pl.Series, kind: str) -> list[str | None]:
+    """Write values as labels do; the missing one stays missing."""
+    if kind in ("str", "int", "date"):
+        return values.cast(pl.String()).to_list()
+    return [None if value is None else write_value(value) for value in values.to_list()]
+
+
+def _wrong_alone(
+    q: Leaves, places: Array, names: list[str | None], levels: list[list[str]], order: Array, ends: Array
+) -> list[int]:
+    """Return which of these leaves is not one exact value with the same ancestors."""
+    alone = ends[places + 1] - ends[places] == 1
+    wrong: list[int] = places[~alone].tolist()
+    places = places[alone]
+    own = order[ends[places]]
+    told: list[Any] = [None if leaf is None else write_value(leaf) for leaf in q.leaves]
+    differ = np.zeros(len(places), np.bool_)
+    for published, exact in zip([told, *q.levels], [names, *levels], strict=True):
+        differ |= np.array(published, object)[places] != np.array(exact, object)[own]
+    return wrong + places[differ].tolist()
 
 
 def _joined_name(listed: list[str], n_values: int) -> str | None:
@@ -166,16 +187,12 @@ def _joined_name(listed: list[str], n_values: int) -> str | None:
 
 
 def _ancestor_of(q: Leaves, place: int, own: list[int], levels: list[list[str]]) -> tuple[int, str] | None:
-    """Return the node, by level and name, whose rare values a leaf joins; ``None`` if it is not named after one."""
+    """Return the node, by level and name, whose rare values a leaf joins; ``None`` if it is in none."""
     for height in range(len(levels)):
         # nodes are contiguous and nested: what holds the first and the last holds all, and so do those above
         together = levels[height][own[0]] == levels[height][own[-1]] == q.levels[height][place]
         if together and all(a[own[0]] == b[place] for a, b in zip(levels[height:], q.levels[height:], strict=True)):
-            base = levels[height][own[0]]
-            below = {level[place] for level in q.levels[:height]}
-            told = {str(q.leaves[place])} if q.is_text else set()
-            fine = len(below | told) <= 1 and all(is_rest_name(name, base) for name in below | told)
-            return (height, base) if fine else None
+            return height, levels[height][own[0]]
     return None
 
 

@@ -32,6 +32,9 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
 
     Where they are dealt out within blocks, whose they are is a question for the check of blocks.
     """
+    if not claims.other:
+        findings.judge("other columns", [], "0 columns, none tells what is hidden")
+        return
     problems = []
     behind = original[rows]
     is_dealt = claims.sensitive is not None and claims.sensitive.form == "shares"
