@@ -1,11 +1,22 @@
 """The exception tree: every error states a fact and, after a blank line, a hint at the next step.
 
-Messages carry column names, counts and parameters, never a cell of somebody's table.
+Messages carry column names, counts and parameters, never a cell of somebody's table. They have one style: the fact
+begins with a capital letter and has no full stop; the hint says what to do, in lower case after ``Hint:``; names of
+files, columns and values are in single quotes. `counted` gets singular and plural right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "person", "people")
+    ('1 row', '2 rows', '0 people')
+    """
+    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 class IncrowdError(Exception):

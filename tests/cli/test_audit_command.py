@@ -57,7 +57,7 @@ def test_a_breach_is_exit_code_3_and_repair_writes_a_safe_model(incrowd):
     assert json.loads(out)["ok"] is True
     code, _, err = incrowd("model.skops", "data.csv", "-s", "data.toml", "-k", "20", "--repair", "safe.skops")
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
 
 
 def test_a_pickle_is_loaded_only_on_trust(incrowd):

@@ -34,7 +34,7 @@ def test_init_publish_verify(home, monkeypatch, capsys):  # noqa: F811
 def test_init_keeps_an_existing_schema(home, monkeypatch, capsys):  # noqa: F811
     code, _, err = run(monkeypatch, capsys, "init", "data.csv", "-o", "schema.toml")
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
 
 
 def test_verify_finds_a_spoiled_release(home, monkeypatch, capsys):  # noqa: F811

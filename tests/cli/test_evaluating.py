@@ -131,7 +131,7 @@ def test_scores_are_shown_although_the_picture_fails(monkeypatch, capsys, shown)
         (("evaluate", "data.csv", "-s", "data.toml"), "give -k"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--original", "data.csv"), "for release folders"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--classifiers", "trees"), "no classifier 'trees'"),
-        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--plot", "data.toml"), "exists already"),
+        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--plot", "data.toml"), "already exists"),
         (("compare", "data.csv", "-s", "data.toml", "-k", "five"), "-k is 'five'"),
         (("compare", "data.csv", "-s", "data.toml", "--samples", "0"), "samples is 0"),
         (("compare", "data.csv", "-s", "data.toml", "--loss", "lm,lmm"), "no loss 'lmm'"),

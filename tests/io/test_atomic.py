@@ -118,7 +118,7 @@ def test_existing_folder_is_refused(tmp_path, position, is_file):
         paths[position].write_text("mine")
     else:
         paths[position].mkdir()
-    with pytest.raises(InputError, match="exists already") as caught, atomic_folders(*paths):
+    with pytest.raises(InputError, match="already exists") as caught, atomic_folders(*paths):
         pytest.fail("must not start")
     assert "remove it first" in caught.value.hint
     assert names(tmp_path) == [paths[position].name]
@@ -183,7 +183,7 @@ def test_folders_in_different_folders_are_refused(tmp_path):
 def test_folder_that_cannot_be_created(tmp_path):
     with pytest.raises(InputError, match="there is no folder") as caught, atomic_folder(tmp_path / "no" / "b"):
         pytest.fail("must not start")
-    assert caught.value.hint == "Create that folder first."
+    assert caught.value.hint == "create that folder first"
     assert names(tmp_path) == []
 
 

@@ -31,7 +31,7 @@ def test_missing_token_on_a_sheet(tmp_path):
 
 @pytest.mark.parametrize(
     ("header", "fact"),
-    [(["a", "a"], 'has 2 columns named "a"'), (["a", None, "b"], "column 2 of 3 has no name"), ([], "sheet is empty")],
+    [(["a", "a"], "has 2 columns named 'a'"), (["a", None, "b"], "column 2 of 3 has no name"), ([], "sheet is empty")],
 )
 def test_header_of_a_sheet(tmp_path, header, fact):
     import xlsxwriter
@@ -82,7 +82,7 @@ def test_what_excel_cannot_hold(tmp_path):
     ],
 )
 def test_values_that_excel_would_spoil(tmp_path, column, fact):
-    with pytest.raises(InputError, match=f'Column "bad" has {fact}') as caught:
+    with pytest.raises(InputError, match=f"Column 'bad' has {fact}") as caught:
         write(pl.DataFrame({"bad": column}), tmp_path / "a.xlsx")
     assert SECRET not in str(caught.value)
     assert names(tmp_path) == []

@@ -171,13 +171,13 @@ def test_declared_types_of_typed_files(tmp_path):
 @pytest.mark.parametrize("kind", ["int", "float", "date", "bool"])
 def test_misfits_are_counted_and_not_shown(tmp_path, kind):
     path = text_file(tmp_path, f"k,v\n1,{SECRET}\n2,\n3,{SECRET}\n")
-    fails(path, f'Column "v" is declared as {kind}, but 2 of 3 rows do not fit', types={"v": kind})
+    fails(path, f"Column 'v' is declared as {kind}, but 2 of 3 rows do not fit", types={"v": kind})
 
 
 def test_wrong_declarations(tmp_path):
     path = text_file(tmp_path, "a,b\n1,2\n")
-    assert "a, b" in fails(path, 'no column "c"', types={"c": "int"}).hint
-    with pytest.raises(ParameterError, match='declared as "integer"') as caught:
+    assert "'a', 'b'" in fails(path, "no column 'c'", types={"c": "int"}).hint
+    with pytest.raises(ParameterError, match="declared as 'integer'") as caught:
         read(path, types={"a": "integer"})
     assert "int, float, str, date, bool" in caught.value.hint
 
@@ -263,7 +263,7 @@ def test_unknown_suffix(tmp_path, name):
         (b"a,b", "has a header and no rows"),
         (b"a,b\n", "has a header and no rows"),
         (b"a,b\n\n\n", "has a header and no rows"),
-        (b'a,b,"a"\n1,2,3\n', 'has 2 columns named "a"'),
+        (b'a,b,"a"\n1,2,3\n', "has 2 columns named 'a'"),
         (b"a,,b\n1,2,3\n", "column 2 of 3 has no name"),
         (b",a\n1,2\n", "column 1 of 2 has no name"),
         (b"a,b\n1,2\n3,Smith4711\0\n", "line 3: there is a NUL byte"),
@@ -272,9 +272,9 @@ def test_unknown_suffix(tmp_path, name):
         (b"\xef\xbb\xbfa,b\n1,\xe9\n", r"line 2: the text is not UTF-8 \(byte 9\)"),
         (b"n\xe9,b\n1,2\n", r"line 1: the text is not UTF-8 \(byte 1\)"),
         ("a,b\n1,2\n".encode("utf-16"), "is UTF-16 text"),
-        (b"a,b\n1,2\n3\n4,5\n", "line 3: 1 fields where the header has 2"),
-        (b"a,b\n1,2\n3,4,Smith4711\n", "line 3: 3 fields where the header has 2"),
-        (b'a,b\n"x\ny",2\n\n3,Smith4711,5\n', "line 5: 3 fields where the header has 2"),
+        (b"a,b\n1,2\n3\n4,5\n", "line 3: 1 field, but the header has 2"),
+        (b"a,b\n1,2\n3,4,Smith4711\n", "line 3: 3 fields, but the header has 2"),
+        (b'a,b\n"x\ny",2\n\n3,Smith4711,5\n', "line 5: 3 fields, but the header has 2"),
         (b'a,b\n1,2\n"Smith4711,4\n5,6\n', "line 3: a quote is never closed"),
         (b'a,b\n1,2\nSmith4711" x,4\n', "line 3: a quote"),
         (b'a,b\n1,2\n"Smith4711"x,4\n', "line 3: a quote stands in the middle"),
@@ -302,8 +302,8 @@ def test_hint_for_other_encodings(tmp_path):
 @pytest.mark.parametrize("cut", [10, -4])
 def test_damaged_gzip(tmp_path, cut):
     content = gzip.compress(b"a,b\n" + b"1,Smith4711\n" * 100)
-    fails(text_file(tmp_path, content[:cut], "a.csv.gz"), "not a whole gzip file")
-    fails(text_file(tmp_path, "a,b\n1,2\n", "b.csv.gz"), "not a whole gzip file")
+    fails(text_file(tmp_path, content[:cut], "a.csv.gz"), "not a complete gzip file")
+    fails(text_file(tmp_path, "a,b\n1,2\n", "b.csv.gz"), "not a complete gzip file")
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_damaged_binary_files(tmp_path, suffix, fact):
 
 def test_nested_parquet(tmp_path):
     pl.DataFrame({"bad": [[1]]}).write_parquet(tmp_path / "a.parquet")
-    fails(tmp_path / "a.parquet", 'column "bad" has the type List')
+    fails(tmp_path / "a.parquet", "column 'bad' has the type List")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx"])

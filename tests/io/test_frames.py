@@ -147,15 +147,15 @@ def test_repeated_names():
     pandas = pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"])
     arrow = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
     for frame in (pandas, arrow):
-        with pytest.raises(InputError, match='has 2 columns named "a"'):
+        with pytest.raises(InputError, match="has 2 columns named 'a'"):
             to_polars(frame)
-    with pytest.raises(InputError, match='has 2 columns named "1"'):
+    with pytest.raises(InputError, match="has 2 columns named '1'"):
         to_polars(pd.DataFrame([[1, 2]], columns=[1, "1"]))
 
 
 def test_mixed_objects_name_the_column_and_no_value():
     frame = pd.DataFrame({"ok": [1, 2], "bad": pd.Series([4711, "Smith"], dtype=object)})
-    with pytest.raises(InputError, match='column "bad" mixes values of type int, str') as caught:
+    with pytest.raises(InputError, match="column 'bad' mixes values of type int, str") as caught:
         to_polars(frame)
     assert "Smith" not in str(caught.value)
     assert "4711" not in str(caught.value)
@@ -164,9 +164,9 @@ def test_mixed_objects_name_the_column_and_no_value():
 
 
 def test_objects_that_are_no_values():
-    with pytest.raises(InputError, match='column "bad" has values of type list'):
+    with pytest.raises(InputError, match="column 'bad' has values of type list"):
         to_polars(pd.DataFrame({"bad": [[1], [2]]}))
-    with pytest.raises(InputError, match='column "bad" has values that do not fit int') as caught:
+    with pytest.raises(InputError, match="column 'bad' has values that do not fit int") as caught:
         to_polars(pd.DataFrame({"bad": pd.Series([2**70], dtype=object)}))
     assert str(2**70) not in str(caught.value)
 
@@ -183,13 +183,13 @@ def test_objects_that_are_no_values():
     ],
 )
 def test_unsupported_types_are_named(column, name):
-    with pytest.raises(InputError, match=f'column "bad" has the type {name}, which is not supported'):
+    with pytest.raises(InputError, match=f"column 'bad' has the type {name}, which is not supported"):
         to_polars(pl.DataFrame({"ok": pl.repeat(1, len(column), eager=True), "bad": column}))
 
 
 @pytest.mark.parametrize("column", [pd.to_timedelta([1], unit="s"), pd.period_range("2020", periods=1, freq="M")])
 def test_unsupported_pandas_types_are_named(column):
-    with pytest.raises(InputError, match='column "bad"'):
+    with pytest.raises(InputError, match="column 'bad'"):
         to_polars(pd.DataFrame({"bad": column}))
 
 
@@ -226,7 +226,7 @@ def test_anything_that_narwhals_knows():
 
 
 def test_unknown_kind_and_missing_library(monkeypatch):
-    with pytest.raises(InputError, match='no kind of frame called "spark"'):
+    with pytest.raises(InputError, match="no kind of frame called 'spark'"):
         from_polars(FULL, "spark")
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):

@@ -55,5 +55,5 @@ def test_a_failure_gives_the_lock_back(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_cannot_be_made(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be made"), locking.locked(tmp_path / "no" / "lock"):
+    with pytest.raises(InputError, match="cannot be created"), locking.locked(tmp_path / "no" / "lock"):
         pytest.fail("must not start")

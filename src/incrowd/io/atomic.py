@@ -53,8 +53,8 @@ def atomic_file(path: str | Path, *, owner_only: bool = False) -> Iterator[Path]
     # A link keeps pointing where it pointed: the file behind it is replaced.
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        fact = f'Cannot write the file "{path}": it is a folder.'
-        raise InputError(fact, "Give the name of a file.")
+        fact = f"Cannot write the file '{path}': it is a folder"
+        raise InputError(fact, "give the name of a file")
     with _staged(target) as staging:
         # The name stays, because some writers choose their format by its suffix.
         temporary = staging.folder / target.name
@@ -104,7 +104,7 @@ def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) 
     private = {Path(path) for path in owner_only}
     if len({target.parent for target in targets}) > 1:
         fact = "Folders that appear together must lie in one folder"
-        raise InputError(fact, "Give names in the same folder.")
+        raise InputError(fact, "give names in the same folder")
     with _staged(targets[0]) as staging:
         for target in targets:
             refuse_existing(target)
@@ -155,12 +155,12 @@ def _error_number(error: Exception) -> int | None:
 def _explain(error: Exception, code: int | None, target: Path) -> tuple[str, str]:
     if code in _FULL:
         return (
-            f'No space left while writing "{target}".',
-            "Free some space or write elsewhere; nothing was left behind.",
+            f"No space left while writing '{target}'",
+            "free some space or write elsewhere; nothing was left behind",
         )
     if code in _FORBIDDEN:
-        return f'No permission to write "{target}".', "Choose a folder that you may write to."
+        return f"No permission to write '{target}'", "choose a folder that you may write to"
     if not target.parent.is_dir():
-        return f'Cannot write "{target}": there is no folder "{target.parent}".', "Create that folder first."
+        return f"Cannot write '{target}': there is no folder '{target.parent}'", "create that folder first"
     reason = os.strerror(code) if code is not None else type(error).__name__
-    return f'Could not write "{target}": {reason}.', "Nothing was left behind; correct the cause and run it again."
+    return f"Could not write '{target}': {reason}", "correct the cause and run it again; nothing was left behind"

@@ -50,8 +50,8 @@ def _read(path: Path, kind: str, read: Callable[[], Any]) -> pl.DataFrame:
     try:
         frame: pl.DataFrame = read()
     except (OSError, pl.exceptions.PolarsError):
-        fact = f'"{path}" is not {kind} file, or it is damaged.'
+        fact = f"'{path}' is not {kind} file, or it is damaged"
     else:
         return frame
     # Outside the handler, because the message of the library may quote a cell.
-    raise InputError(fact, "Write it again, or check that the copy is complete.")
+    raise InputError(fact, "write it again, or check that the copy is complete")

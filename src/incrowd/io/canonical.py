@@ -43,7 +43,7 @@ def write_canonical_csv(frame: pl.DataFrame, path: str | Path) -> None:
         _check_type(column)
     if not frame.width:
         fact = "A table without columns cannot be written"
-        raise InputError(fact, "Give at least one column.")
+        raise InputError(fact, "give at least one column")
     header = pl.DataFrame([_quoted(pl.Series([name])).alias(str(m)) for m, name in enumerate(frame.columns)])
     with Path(path).open("wb") as handle:
         handle.write(_joined(header))
@@ -73,7 +73,7 @@ def _check_type(column: pl.Series) -> None:
         return
     if dtype not in (pl.Boolean, pl.Date, pl.Datetime, *_TEXT):
         fact = f"Column '{column.name}' has the type {dtype.base_type().__name__}, which has no canonical text"
-        raise InputError(fact, "Convert it to text, numbers, dates or bools, or drop the column.")
+        raise InputError(fact, "convert it to text, numbers, dates or bools, or drop the column")
 
 
 def value_text(column: pl.Series) -> pl.Series:

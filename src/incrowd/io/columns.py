@@ -28,17 +28,17 @@ _SAMPLE = 1000
 def check_names(names: Sequence[str], where: str) -> None:
     """Refuse missing, empty and repeated column names."""
     if not names:
-        fact = f"{where} has no columns."
-        raise InputError(fact, "A table needs at least one named column.")
+        fact = f"{where} has no columns"
+        raise InputError(fact, "give the table at least one named column")
     for position, name in enumerate(names, start=1):
         if not name.strip():
-            fact = f"{where}: column {position} of {len(names)} has no name."
-            raise InputError(fact, "Give every column a name; an index that was written along can be deleted.")
+            fact = f"{where}: column {position} of {len(names)} has no name"
+            raise InputError(fact, "give every column a name; delete an index that was exported with the table")
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            fact = f'{where} has {list(names).count(name)} columns named "{name}".'
-            raise InputError(fact, "Rename them so that every name occurs once.")
+            fact = f"{where} has {list(names).count(name)} columns named '{name}'"
+            raise InputError(fact, "rename them so that every name occurs once")
         seen.add(name)
 
 
@@ -46,17 +46,17 @@ def check_types(types: Mapping[str, str]) -> None:
     """Refuse type names that we do not know."""
     for column, kind in types.items():
         if kind not in TYPES:
-            fact = f'Column "{column}" is declared as "{kind}", which is not a type.'
-            raise ParameterError(fact, f"Types are {', '.join(TYPES)}.")
+            fact = f"Column '{column}' is declared as '{kind}', which is not a type"
+            raise ParameterError(fact, f"use one of {', '.join(TYPES)}")
 
 
 def declare(frame: pl.DataFrame, types: Mapping[str, str], where: str) -> pl.DataFrame:
     """Convert columns to the types that the user declared for them; every value must fit."""
     if unknown := [column for column in types if column not in frame.columns]:
-        fact = f'{where} has no column "{unknown[0]}", for which a type is declared.'
+        fact = f"{where} has no column '{unknown[0]}', for which a type is declared"
         close = difflib.get_close_matches(unknown[0], frame.columns, 1)
-        guess = f'Did you mean "{close[0]}"? ' if close else ""
-        raise InputError(fact, f"{guess}Columns are {', '.join(frame.columns)}.")
+        guess = f"did you mean '{close[0]}'? The columns are " if close else "use one of "
+        raise InputError(fact, guess + ", ".join(map(repr, frame.columns)))
     return frame.with_columns(_declared(frame[column], kind) for column, kind in types.items())
 
 
@@ -154,8 +154,8 @@ def _declared(column: pl.Series, kind: str) -> pl.Series:
     text = _as_text(column)
     result = _PARSERS[kind](text if kind == "str" else _trimmed(text))
     if (misfits := result.null_count() - text.null_count()) > 0:
-        fact = f'Column "{column.name}" is declared as {kind}, but {misfits} of {len(column)} rows do not fit.'
-        raise InputError(fact, "Declare it as str, correct these rows, or name the text that stands for missing.")
+        fact = f"Column '{column.name}' is declared as {kind}, but {misfits} of {len(column)} rows do not fit"
+        raise InputError(fact, "declare it as str, correct these rows, or list the text that means missing")
     return without_nan(result).alias(column.name)
 
 

@@ -38,8 +38,8 @@ _READ_ONLY = {
 def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl.DataFrame:
     """Run a query and return its rows; `report` is called with the number of rows so far."""
     if not query or not query.strip():
-        fact = "A database needs a query."
-        raise InputError(fact, 'Give one, for example query="select * from patients".')
+        fact = "A database needs a query"
+        raise InputError(fact, 'give one, for example query="select * from patients"')
     with _engine(url, read_only=True) as (engine, label):
         import sqlalchemy as sa  # noqa: PLC0415
 
@@ -47,7 +47,7 @@ def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl
         try:
             names, columns = _fetch(engine, query, label, report)
         except sa.exc.SQLAlchemyError as error:
-            fact = f"{label} did not answer the query ({_cause(error)})."
+            fact = f"{label} did not answer the query ({_cause(error)})"
             hint = _tables_hint(engine)
         else:
             return pl.DataFrame(
@@ -60,8 +60,8 @@ def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl
 def write_table(frame: pl.DataFrame, url: str, table: str | None) -> None:
     """Create a table and fill it in one transaction."""
     if not table:
-        fact = "Writing to a database needs the name of a table."
-        raise InputError(fact, 'Give one, for example table="release".')
+        fact = "Writing to a database needs the name of a table"
+        raise InputError(fact, 'give one, for example table="release"')
     with _engine(url, read_only=False) as (engine, label):
         import sqlalchemy as sa  # noqa: PLC0415
 
@@ -76,18 +76,18 @@ def write_table(frame: pl.DataFrame, url: str, table: str | None) -> None:
                 created.unlink(missing_ok=True)
             if not isinstance(error, sa.exc.SQLAlchemyError):
                 raise
-            fact = f'{label} did not take the table "{table}" ({_cause(error)}).'
+            fact = f"{label} did not accept the table '{table}' ({_cause(error)})"
         else:
             return
-    raise InputError(fact, "Check the address, your rights and the free space; nothing was written.")
+    raise InputError(fact, "check the address, your rights and the free space; nothing was written")
 
 
 def _insert(frame: pl.DataFrame, engine: sa.Engine, target: sa.Table, label: str) -> None:
     import sqlalchemy as sa  # noqa: PLC0415
 
     if sa.inspect(engine).has_table(target.name):
-        fact = f'{label} has a table "{target.name}" already.'
-        raise InputError(fact, "Choose another name, or drop the table; nothing is ever overwritten.")
+        fact = f"{label} already has a table '{target.name}'"
+        raise InputError(fact, "choose another name, or drop the table; nothing is ever overwritten")
     made = False
     try:
         with engine.begin() as connection:
@@ -129,8 +129,8 @@ def _fetch(
         # Not sqlalchemy.text, which takes every ":word" for a parameter.
         result = connection.execution_options(stream_results=True).exec_driver_sql(query)
         if not result.returns_rows:
-            fact = f"{label}: the query gives no table back."
-            raise InputError(fact, "Use a select statement.")
+            fact = f"{label}: the query returns no table"
+            raise InputError(fact, "use a select statement")
         names = [str(name) for name in tuple(result.keys())]
         check_names(names, f"{label}: the result")
         columns: list[list[Any]] = [[] for _ in names]
@@ -146,26 +146,28 @@ def _engine(url: str, *, read_only: bool) -> Iterator[tuple[sa.Engine, str]]:
     try:
         import sqlalchemy as sa  # noqa: PLC0415
     except ModuleNotFoundError:
-        fact = "Databases need SQLAlchemy, which is not installed."
+        fact = "Databases need SQLAlchemy, which is not installed"
         raise MissingDependencyError(fact, extra="sql") from None
     dialect = url.split("://", 1)[0]
     try:
         engine = sa.create_engine(url)
     except sa.exc.NoSuchModuleError:
-        fact = f'"{dialect}" is not a database that SQLAlchemy knows.'
-        raise InputError(fact, "Examples: sqlite:///file.db, postgresql://user@host/name.") from None
+        fact = f"'{dialect}' is not a database that SQLAlchemy knows"
+        raise InputError(fact, "write a URL such as sqlite:///file.db or postgresql://user@host/name") from None
     except (sa.exc.ArgumentError, ValueError, TypeError):
-        fact = f"The {dialect} address is not a database URL."
-        raise InputError(fact, "It looks like this: postgresql://user:password@host:5432/name.") from None
+        fact = f"The {dialect} address is not a database URL"
+        raise InputError(fact, "write it like this: postgresql://user:password@host:5432/name") from None
     except ModuleNotFoundError as error:
-        fact = f'The driver "{error.name}" for {dialect} is not installed.'
+        fact = f"The driver '{error.name}' for {dialect} is not installed"
         raise MissingDependencyError(fact, f"pip install {error.name}") from None
     file = _sqlite_file(engine.url)
     # SQLite would create an empty database for a mistyped name.
     if read_only and file is not None and not file.is_file():
-        fact = f'There is no database file "{file}".'
-        raise InputError(fact, "sqlite:///name.db is relative to the working folder, sqlite:////name.db is absolute.")
-    label = f'The {dialect} database "{engine.url.database or ""}"'
+        fact = f"There is no database file '{file}'"
+        raise InputError(
+            fact, "check the path: sqlite:///name.db is in the working folder, sqlite:////name.db in the root"
+        )
+    label = f"The {dialect} database '{engine.url.database or ''}'"
     if read_only:
         engine = _read_only(engine, file)
     try:
@@ -179,8 +181,8 @@ def _refuse_orders(query: str, label: str) -> None:
     found = _FIRST_WORD.match(query)
     word = found[1].lower() if found else ""
     if word not in _QUESTIONS:
-        fact = f"{label}: only queries are sent, and this statement begins with '{word}'."
-        raise InputError(fact, "Use a select statement.")
+        fact = f"{label}: only queries are sent, and this statement begins with '{word}'"
+        raise InputError(fact, "use a select statement")
 
 
 def _read_only(engine: sa.Engine, file: Path | None) -> sa.Engine:
@@ -224,5 +226,5 @@ def _tables_hint(engine: sa.Engine) -> str:
     with suppress(sa.exc.SQLAlchemyError):
         names = sa.inspect(engine).get_table_names()
     if names:
-        return f"Check the query. The tables are {', '.join(names[:20])}."
-    return "Check address, password and query with the database's own client, which shows its message."
+        return f"check the query; the tables are {', '.join(names[:20])}"
+    return "check address, password and query with the database's own client, which shows its message"

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, counted
 from incrowd.io.columns import check_names
 
 # Large enough for the parser to use all cores, small enough for a bar that moves.
@@ -53,8 +53,8 @@ def read_delimited(path: Path, report: Callable[[int], None], *, delimiter: str 
             parts.append(_parse(path, batch, names, delimiter))
             report(raw.tell())
     if not any(part.height for part in parts):
-        fact = f'"{path}" has a header and no rows.'
-        raise InputError(fact, "Check that the export was complete.")
+        fact = f"'{path}' has a header and no rows"
+        raise InputError(fact, "check that the export was complete")
     return pl.concat(parts, rechunk=False)
 
 
@@ -85,7 +85,7 @@ class _Place:
 
     def fail(self, batch: bytes, position: int, fact: str, hint: str) -> NoReturn:
         line = self.line + batch.count(b"\n", 0, position)
-        where = f'"{self.path}", line {line}'
+        where = f"'{self.path}', line {line}"
         raise InputError(": ".join((where, fact)), hint)
 
 
@@ -104,8 +104,8 @@ def _unpacked(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
         with gzip.GzipFile(fileobj=raw) as stream:
             yield cast("BinaryIO", stream)
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        fact = f'"{path}" is not a whole gzip file.'
-        raise InputError(fact, "It may be cut off or have the wrong suffix; test it with gzip -t.") from None
+        fact = f"'{path}' is not a complete gzip file"
+        raise InputError(fact, "test it with gzip -t: it may be cut off, or have the wrong suffix") from None
 
 
 def _split_header(path: Path, stream: BinaryIO) -> tuple[bytes, bytes]:
@@ -122,12 +122,12 @@ def _split_header(path: Path, stream: BinaryIO) -> tuple[bytes, bytes]:
                 return header, data[end:]
             start = end
     if not data.removeprefix(_BOM).strip():
-        fact = f'"{path}" is empty.'
-        raise InputError(fact, "Check that the export was complete.")
+        fact = f"'{path}' is empty"
+        raise InputError(fact, "check that the export was complete")
     _check_bytes(_Place(path, 1, 0), data)
     if data.count(b'"') % 2:
-        fact = f'"{path}", line 1: a quote in the header is never closed.'
-        raise InputError(fact, "Close the quote, or double it if it belongs to the name.")
+        fact = f"'{path}', line 1: a quote in the header is never closed"
+        raise InputError(fact, "close the quote, or double it if it belongs to the name")
     return data, b""
 
 
@@ -138,17 +138,17 @@ def _detect_delimiter(header: str) -> str:
 
 def _header_names(path: Path, header: str, delimiter: str) -> list[str]:
     if not header.strip():
-        fact = f'"{path}", line 1 is blank where the column names should be.'
-        raise InputError(fact, "Put the column names into the first line.")
+        fact = f"'{path}', line 1 is blank where the column names should be"
+        raise InputError(fact, "put the column names into the first line")
     if "\r" in re.sub(r'"[^"]*"', "", header):
-        fact = f'"{path}" ends its lines with carriage returns only.'
-        raise InputError(fact, "Convert the line ends, for example with: tr '\\r' '\\n'.")
+        fact = f"'{path}' ends its lines with carriage returns only"
+        raise InputError(fact, "convert the line ends, for example with: tr '\\r' '\\n'")
     try:
         names = next(csv.reader([header], delimiter=delimiter, strict=True), [""])
     except csv.Error:
-        fact = f'"{path}", line 1: the quotes of the header are not in order.'
-        raise InputError(fact, "Quote a whole name, and double the quotes inside it.") from None
-    check_names(names, f'"{path}"')
+        fact = f"'{path}', line 1: the quotes of the header are not in order"
+        raise InputError(fact, "quote a whole name, and double the quotes inside it") from None
+    check_names(names, f"'{path}'")
     return names
 
 
@@ -209,18 +209,18 @@ class _Marks:
 
 def _check_bytes(place: _Place, data: bytes) -> None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) and place.offset == 0:
-        fact = f'"{place.path}" is UTF-16 text.'
-        raise InputError(fact, "Convert it to UTF-8, for example with: iconv -f UTF-16 -t UTF-8.")
+        fact = f"'{place.path}' is UTF-16 text"
+        raise InputError(fact, "convert it to UTF-8, for example with: iconv -f UTF-16 -t UTF-8")
     if (position := data.find(b"\0")) >= 0:
-        hint = "Is this a text file? If so, remove the NUL bytes or convert it to UTF-8 with iconv."
-        place.fail(data, position, "there is a NUL byte.", hint)
+        hint = "check that it is a text file; remove the NUL bytes, or convert it to UTF-8 with iconv"
+        place.fail(data, position, "there is a NUL byte", hint)
     if data.isascii():
         return
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        fact = f"the text is not UTF-8 (byte {place.offset + error.start})."
-        hint = "Convert it, for example with: iconv -f LATIN1 -t UTF-8."
+        fact = f"the text is not UTF-8 (byte {place.offset + error.start})"
+        hint = "convert it, for example with: iconv -f LATIN1 -t UTF-8"
         position = error.start
     else:
         return
@@ -242,8 +242,8 @@ def _checked(place: _Place, data: bytes, marks: _Marks, n_columns: int) -> _Batc
     blank = (lengths == 0) | ((lengths == 1) & (text[starts] == _RETURN))
     wrong = np.flatnonzero((widths != n_columns) & ~blank)
     if len(wrong):
-        fact = f"{widths[wrong[0]]} fields where the header has {n_columns}."
-        hint = "Complete the line, or quote a field that contains the delimiter."
+        fact = f"{counted(widths[wrong[0]], 'field')}, but the header has {n_columns}"
+        hint = "complete the line, or quote a field that contains the delimiter"
         place.fail(data, int(starts[wrong[0]]), fact, hint)
     keep = np.ones(len(text), dtype=bool)
     keep[stops[blank]] = keep[starts[blank]] = False
@@ -263,8 +263,8 @@ def _check_quotes(place: _Place, data: bytes, marks: _Marks) -> None:
     good_after = is_border[text[closing + 1]]
     bad = np.concatenate((opening[~good_before], closing[~good_after]))
     if len(bad):
-        hint = "Put the whole field in quotes and double the quotes inside it."
-        place.fail(data, int(bad.min()), "a quote stands in the middle of a field.", hint)
+        hint = "put the whole field in quotes and double the quotes inside it"
+        place.fail(data, int(bad.min()), "a quote stands in the middle of a field", hint)
 
 
 def _parse(path: Path, batch: _Batch, names: list[str], delimiter: str) -> pl.DataFrame:
@@ -276,6 +276,6 @@ def _parse(path: Path, batch: _Batch, names: list[str], delimiter: str) -> pl.Da
     except pl.exceptions.PolarsError:
         part = pl.DataFrame()
     if part.height != batch.n_records:
-        fact = f'"{path}" could not be parsed.'
-        raise InputError(fact, "Write it again with a common tool, or convert it to Parquet.")
+        fact = f"'{path}' could not be parsed"
+        raise InputError(fact, "write it again with a common tool, or convert it to Parquet")
     return part

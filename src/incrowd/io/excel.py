@@ -19,7 +19,7 @@ def read_excel(path: Path) -> pl.DataFrame:
     try:
         import fastexcel  # noqa: PLC0415
     except ModuleNotFoundError:
-        fact = "Reading Excel files needs fastexcel, which is not installed."
+        fact = "Reading Excel files needs fastexcel, which is not installed"
         raise MissingDependencyError(fact, extra="excel") from None
     try:
         workbook = fastexcel.read_excel(path.read_bytes())
@@ -27,17 +27,17 @@ def read_excel(path: Path) -> pl.DataFrame:
         header = workbook.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
         names = [name or "" for name in header.row(0)] if header.height else []
     except fastexcel.FastExcelError:
-        fact = f'"{path}" is not an Excel workbook, or it is damaged.'
-        raise InputError(fact, "Open and save it with a spreadsheet program, or export it as CSV.") from None
+        fact = f"'{path}' is not an Excel workbook, or it is damaged"
+        raise InputError(fact, "open and save it with a spreadsheet program, or export it as CSV") from None
     if not names:
-        fact = f'"{path}": the first sheet is empty.'
-        raise InputError(fact, "The table must be on the first sheet, with the column names in its first row.")
-    check_names(names, f'"{path}"')
+        fact = f"'{path}': the first sheet is empty"
+        raise InputError(fact, "put the table on the first sheet, with the column names in its first row")
+    check_names(names, f"'{path}'")
     try:
         frame = workbook.load_sheet(0, schema_sample_rows=None).to_polars()
     except fastexcel.FastExcelError:
-        fact = f'"{path}": the first sheet could not be read.'
-        raise InputError(fact, "Export it as CSV.") from None
+        fact = f"'{path}': the first sheet could not be read"
+        raise InputError(fact, "export it as CSV") from None
     return frame.select(_narrowed(column) for column in frame)
 
 
@@ -46,15 +46,15 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
     try:
         xlsxwriter = importlib.import_module("xlsxwriter")
     except ModuleNotFoundError:
-        fact = "Writing Excel files needs xlsxwriter, which is not installed."
+        fact = "Writing Excel files needs xlsxwriter, which is not installed"
         raise MissingDependencyError(fact, extra="excel") from None
     if frame.height >= _MAX_ROWS or frame.width > _MAX_COLUMNS:
-        fact = f"{frame.height} rows and {frame.width} columns do not fit on an Excel sheet."
-        raise InputError(fact, "Write Parquet or CSV.")
+        fact = f"{frame.height} rows and {frame.width} columns do not fit on an Excel sheet"
+        raise InputError(fact, "write Parquet or CSV")
     for column in frame:
         if (excess := _beyond_excel(column)) is not None:
-            fact = f'Column "{column.name}" has {excess}, which an Excel sheet cannot hold.'
-            raise InputError(fact, "Write Parquet or CSV, or convert the column to text.")
+            fact = f"Column '{column.name}' has {excess}, which an Excel sheet cannot hold"
+            raise InputError(fact, "write Parquet or CSV, or convert the column to text")
     # In memory, because the writer would otherwise park the cells in files of the system's temporary folder;
     # text is never a formula or a link, whatever it starts with.
     options = {

@@ -61,11 +61,11 @@ def read(
         notify("reading", frame.height, max(frame.height, 1))
     else:
         path = _input_file(Path(source), query)
-        where, kind = f'"{path}"', format_of(path).types
+        where, kind = f"'{path}'", format_of(path).types
         frame = _read_file(path, format_of(path), notify)
     if not frame.height:
-        fact = f"{where} has no rows."
-        raise InputError(fact, "Check that the export was complete.")
+        fact = f"{where} has no rows"
+        raise InputError(fact, "check that the export was complete")
     if kind is Types.NONE:
         frame = _guess_types(frame, types, tokens, notify)
     else:
@@ -91,12 +91,12 @@ def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
         return
     target = Path(path)
     if table is not None:
-        fact = f'"{target}" is a file and takes no table name.'
-        raise InputError(fact, "Leave table out, or give a database URL.")
+        fact = f"'{target}' is a file and takes no table name"
+        raise InputError(fact, "leave out the table name, or give a database URL")
     writer = format_of(target).write
     if writer is None:
-        fact = f'Cannot write "{target}": this format can only be read.'
-        raise InputError(fact, f"Use one of the suffixes {', '.join(writable_suffixes())}.")
+        fact = f"Cannot write '{target}': this format can only be read"
+        raise InputError(fact, f"use one of the suffixes {', '.join(writable_suffixes())}")
     with atomic_file(target) as temporary:
         writer(plain, temporary)
 
@@ -111,25 +111,25 @@ def _is_url(source: str) -> bool:
 
 def _input_file(path: Path, query: str | None) -> Path:
     if query is not None:
-        fact = f'"{path}" is a file and takes no query.'
-        raise InputError(fact, "Leave query out, or give a database URL such as sqlite:///people.db.")
+        fact = f"'{path}' is a file and takes no query"
+        raise InputError(fact, "leave out the query, or give a database URL such as sqlite:///people.db")
     try:
         if path.is_dir():
-            fact = f'"{path}" is a folder.'
+            fact = f"'{path}' is a folder"
             is_release = (path / "manifest.json").exists()
-            raise InputError(fact, f"Give {'the table that this release was made of' if is_release else 'a file'}.")
+            raise InputError(fact, f"give {'the table that this release was made from' if is_release else 'a file'}")
         with path.open("rb") as handle:
             empty = not handle.read(1)
     except FileNotFoundError:
-        fact = f'There is no file "{path}".'
-        raise InputError(fact, f'Check the name; the working folder is "{Path.cwd()}".') from None
+        fact = f"There is no file '{path}'"
+        raise InputError(fact, f"check the name; the working folder is '{Path.cwd()}'") from None
     except OSError as error:
-        fact = f'"{path}" cannot be opened: {error.strerror}.'
-        raise InputError(fact, "Check that you may read it.") from None
+        fact = f"'{path}' cannot be opened: {error.strerror}"
+        raise InputError(fact, "check that you have permission to read it") from None
     format_of(path)
     if empty:
-        fact = f'"{path}" is empty.'
-        raise InputError(fact, "Check that the export was complete.")
+        fact = f"'{path}' is empty"
+        raise InputError(fact, "check that the export was complete")
     return path
 
 

@@ -89,8 +89,8 @@ def format_of(path: str | Path) -> Format:
     found = find_format(path)
     if found is None:
         known = [suffix for entry in FORMATS for suffix in entry.suffixes]
-        fact = f'"{path}" has the suffix "{Path(path).suffix}", which is not a known format.'
-        raise InputError(fact, f"Known are {', '.join(known)}, and database URLs.")
+        fact = f"'{path}' has the suffix '{Path(path).suffix}', which is not a known format"
+        raise InputError(fact, f"use one of {', '.join(known)}, or a database URL")
     return found
 
 

@@ -78,10 +78,10 @@ def from_polars(frame: pl.DataFrame, kind: str) -> Frame:
     if kind == "polars":
         return frame
     if kind not in ("pandas", "pyarrow"):
-        fact = f'There is no kind of frame called "{kind}".'
-        raise InputError(fact, "Kinds are polars, pandas, pyarrow.")
+        fact = f"There is no kind of frame called '{kind}'"
+        raise InputError(fact, "use polars, pandas or pyarrow")
     if importlib.util.find_spec(kind) is None:
-        fact = f"A {kind} frame is asked for, but {kind} is not installed."
+        fact = f"A {kind} frame was asked for, but {kind} is not installed"
         raise MissingDependencyError(fact, f"pip install {kind}")
     if kind == "pyarrow":
         return frame.to_arrow()
@@ -96,17 +96,17 @@ def from_objects(name: str, values: Sequence[Any], where: str = _WHERE) -> pl.Se
     if families.keys() == {"int", "float"}:
         families.pop("int")
     if len(families) > 1:
-        fact = f'{where}: column "{name}" mixes values of type {", ".join(sorted(families.values()))}.'
-        raise InputError(fact, "Convert the column to one type, for example to text.")
+        fact = f"{where}: column '{name}' mixes values of type {', '.join(sorted(families.values()))}"
+        raise InputError(fact, "convert the column to one type, for example to text")
     family = next(iter(families), "str")
     if family is None:
-        fact = f'{where}: column "{name}" has values of type {families[family]}, which is not supported.'
-        raise InputError(fact, "Convert it to text, numbers, dates or bools, or drop the column.")
+        fact = f"{where}: column '{name}' has values of type {families[family]}, which is not supported"
+        raise InputError(fact, "convert it to text, numbers, dates or bools, or drop the column")
     try:
         return _BUILDERS[family](name, values)
     except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):
-        fact = f'{where}: column "{name}" has values that do not fit {family}.'
-    raise InputError(fact, "Convert the column to text.")
+        fact = f"{where}: column '{name}' has values that do not fit {family}"
+    raise InputError(fact, "convert the column to text")
 
 
 def _family(kind: type) -> str | None:
@@ -140,8 +140,8 @@ def _has_pyarrow() -> bool:
 
 def _converted(frame: Frame) -> pl.DataFrame:
     if isinstance(frame, str | Path):
-        fact = "Expected a frame, got the name of a file or database."
-        raise InputError(fact, "Read it first: incrowd.io.read(...).")
+        fact = "Expected a frame, got the name of a file or database"
+        raise InputError(fact, "read it first: incrowd.io.read(...)")
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
     if isinstance(frame, pl.DataFrame):
@@ -161,15 +161,15 @@ def _from_narwhals(frame: Frame) -> pl.DataFrame:
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     if not isinstance(known, nw.DataFrame):
-        fact = f"Expected a frame, got {type(frame).__name__}."
-        raise InputError(fact, "Give a polars, pandas or pyarrow table; polars.DataFrame(...) makes one.")
+        fact = f"Expected a frame, got {type(frame).__name__}"
+        raise InputError(fact, "give a polars, pandas or pyarrow table; polars.DataFrame(...) makes one")
     return _converted(known.to_native() if kind_of(known.to_native()) == "pandas" else known.to_polars())
 
 
 def _from_pandas(frame: Frame) -> pl.DataFrame:
     if frame.columns.nlevels > 1:
-        fact = f"{_WHERE} has column names of {frame.columns.nlevels} levels."
-        raise InputError(fact, "Join the levels to one name per column.")
+        fact = f"{_WHERE} has column names of {frame.columns.nlevels} levels"
+        raise InputError(fact, "join the levels to one name per column")
     names = [str(name) for name in frame.columns]
     check_names(names, _WHERE)
     return pl.DataFrame([_pandas_column(name, frame.iloc[:, position]) for position, name in enumerate(names)])
@@ -188,8 +188,8 @@ def _pandas_column(name: str, column: Column) -> pl.Series:
             return cast("pl.Series", pl.from_pandas(column)).alias(name)
         except Exception:
             # Whatever the libraries quarrel about may quote a cell; the type is all that the user needs.
-            fact = f'{_WHERE}: column "{name}" has the type {dtype}, which is not supported.'
-        raise InputError(fact, "Convert it to text, numbers, dates or bools, or drop the column.")
+            fact = f"{_WHERE}: column '{name}' has the type {dtype}, which is not supported"
+        raise InputError(fact, "convert it to text, numbers, dates or bools, or drop the column")
     return from_objects(name, column.astype(object).where(column.notna(), None).tolist())
 
 
@@ -213,5 +213,5 @@ def _plain_column(column: pl.Series) -> pl.Series:
         return column.cast(pl.String)
     if dtype.is_decimal():
         return column.cast(pl.Float64)
-    fact = f'{_WHERE}: column "{column.name}" has the type {dtype.base_type().__name__}, which is not supported.'
-    raise InputError(fact, "Convert it to text, numbers, dates or bools, or drop the column.")
+    fact = f"{_WHERE}: column '{column.name}' has the type {dtype.base_type().__name__}, which is not supported"
+    raise InputError(fact, "convert it to text, numbers, dates or bools, or drop the column")

@@ -48,8 +48,8 @@ def locked(path: Path) -> Iterator[None]:
     try:
         handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
-        fact = f"The lock file '{path}' cannot be made: {os.strerror(error.errno or 0)}"
-        raise InputError(fact, "Choose a folder that exists and that you may write to.") from error
+        fact = f"The lock file '{path}' cannot be created: {os.strerror(error.errno or 0)}"
+        raise InputError(fact, "choose a folder that exists and that you may write to") from error
     try:
         while (got := lock(handle)) is False:
             _pause(path, deadline)
@@ -75,5 +75,5 @@ def _created(marker: Path) -> bool:
 def _pause(path: Path, deadline: float) -> None:
     if time.monotonic() > deadline:
         fact = f"'{path}' has been locked by another process for {_PATIENCE:.0f} seconds"
-        raise InputError(fact, "Wait until the other process has ended; if there is none, remove that file.")
+        raise InputError(fact, "wait until the other process has ended; if there is none, remove that file")
     time.sleep(_PAUSE)

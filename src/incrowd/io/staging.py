@@ -91,7 +91,7 @@ class Staging:
 def refuse_existing(target: Path) -> None:
     """Refuse a target that is there already."""
     if os.path.lexists(target):
-        fact = f"{target} exists already"
+        fact = f"'{target}' already exists"
         raise InputError(fact, "choose another name, or remove it first; nothing is ever overwritten")
 
 
