@@ -1,5 +1,7 @@
 """No model of ours is ever flagged, whatever is public; a smaller k than asked for always is."""
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -55,6 +57,27 @@ def test_a_tree_made_for_a_smaller_k_or_less_knowledge_is_flagged_and_mended():
     report = ic.audit(careless, frame, schema_of(NAMES), 40)
     assert not report.ok
     assert ic.audit(report.repair(), frame, schema_of(NAMES), 40).ok
+
+
+@pytest.mark.parametrize("kind", ["tree", "clusters"])
+def test_another_table_is_refused(kind):
+    """Five copies of everybody would make small crowds large ones."""
+    frame = table(1, 300)
+    if kind == "tree":
+        model, schema = ic.KAnonymousTreeClassifier(k=2).fit(frame.select(NAMES), frame["rich"]), schema_of(NAMES)
+        model = pickle.loads(pickle.dumps(model))
+        match = "as many people to each node"
+    else:
+        frame = frame.select("age", pay=pl.col("age") * 7 % 11)
+        model, schema = ic.KAnonymousClusters(k=2).fit(frame), ic.Schema(quasi=["age"], other=["pay"])
+        match = "clusters of 300 people"
+    assert len(ic.audit(model, frame, schema, 40).span_of) == 300
+    shifted = frame.with_columns(pl.col("age").shift(fill_value=20))
+    for other in (pl.concat([frame] * 5), frame.head(299), shifted):
+        with pytest.raises(ic.SchemaError, match=match):
+            ic.audit(model, other, schema, 40)
+    with pytest.raises(ic.SchemaError, match="no people"):
+        ic.audit(model, frame.head(0), schema, 40)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

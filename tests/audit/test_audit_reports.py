@@ -220,6 +220,15 @@ def test_many_items_are_looked_at_by_public_ones_then_by_pairs():
     assert (harmless.ok, harmless.level, harmless.mends) == (True, None, True)
 
 
+def test_repair_uses_what_private_items_tell_about_public_ones():
+    """All with b have x, and all with x have a: so all with b have a, and b cuts fifty with a into 20 and 30."""
+    table = table_of(("x", "a", 0.5, 1.0), ("b", "x", 0.2, 1.0), ("c", "s", 0.03, 1.0))
+    table[0]["consequent support"] = 0.5
+    found = audit_rules(table, n=100, public=["a", "b", "c"], k=20)
+    assert found.drop == (2,)
+    assert audit_rules(found.repair(), n=100, public=["a", "b", "c"], k=20).level == 20
+
+
 def test_pairs_that_were_left_out_are_noted(monkeypatch):
     monkeypatch.setattr(rule_bounds, "MOST_PAIRS", 10)
     many = [(f"a{i}", f"s{i}", 0.3, 0.5) for i in range(9)]

@@ -91,10 +91,10 @@ def test_numbers_alone_never_contradict_the_table(drawn, k, most_blocks, right):
 
 
 def test_numbers_alone_often_settle_it():
-    """How often, out of 100 random tables of twelve people: an auditor that never dared an answer would pass above."""
+    """How often, out of 40 random tables of twelve people: an auditor that never dared an answer would pass above."""
     rng = np.random.default_rng(0)
     settled = {True: 0, False: 0, None: 0}
-    for _ in range(100):
+    for _ in range(40):
         baskets = [set(np.array(ITEMS[:4])[rng.random(4) < 0.5].tolist()) for _ in range(12)]
         found_rules = naive.rules(baskets, 0.01, 0.05)
         rules = [found_rules[i] for i in rng.choice(len(found_rules), 2, replace=False)]
@@ -106,8 +106,8 @@ def test_numbers_alone_often_settle_it():
         exact = audit_rules(table, public={"a", "b"} & set().union(*baskets), k=3, data=[sorted(b) for b in baskets])
         assert found.ok in (None, exact.ok)
         settled[found.ok] += 1
-    assert settled[True] >= 10
-    assert settled[False] >= 10
+    assert settled[True] >= 4
+    assert settled[False] >= 4
 
 
 def table_of(*rules):
@@ -302,6 +302,9 @@ def test_what_anonymous_rules_returned_is_audited():
     assert (found.n, found.ok, found.notes) == (20, True, ())
     assert audit_rules(mined, public=mined.public, k=4, data=baskets).level == mined.level
     assert found.repair().equals(mined.rules)
+    assert audit_rules(mined, public=mined.public, k=4, n=40).n == 40  # who says so knows better
+    others = audit_rules(mined, public=mined.public, k=4, data=baskets[:10])
+    assert (others.n, others.ok) == (10, None)
 
 
 def test_expected_supports_are_told_from_rounded_ones():

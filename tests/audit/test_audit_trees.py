@@ -234,8 +234,9 @@ def test_a_function_on_the_way_may_swap_columns():
 def test_ensembles_with_parts_that_are_not_read_are_refused(model):
     frame, schema = planted()
     model.fit(frame.select("a", "b").to_numpy(), frame["y"])
-    with pytest.raises(ic.IncompatibleError, match="no audit for models of type"):
+    with pytest.raises(ic.IncompatibleError, match="no audit for models of type") as refused:
         ic.audit(model, frame, schema, 2)
+    assert refused.value.fact.endswith(" with these parts") == isinstance(model, GradientBoostingClassifier)
 
 
 def test_another_table_a_path_and_an_unfitted_model_are_refused():
@@ -244,6 +245,8 @@ def test_another_table_a_path_and_an_unfitted_model_are_refused():
     for other in (frame.head(20), pl.concat([frame, frame])):
         with pytest.raises(ic.SchemaError, match="fitted with 40 rows"):
             ic.audit(model, other, schema, 2)
+    with pytest.raises(ic.SchemaError, match="no people"):
+        ic.audit(model, frame.head(0), schema, 2)
     with pytest.raises(ic.ParameterError, match="path"):
         ic.audit("model.joblib", frame, schema, 2)
     with pytest.raises(ic.IncompatibleError, match="not fitted"):

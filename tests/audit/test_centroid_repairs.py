@@ -43,9 +43,10 @@ def test_few_private_values_are_tried_one_by_one(seed, n_clusters, public, chunk
         assert not (reached & ~in_box).any()  # the box holds the values
 
 
-@pytest.mark.parametrize(("n_values", "n_readings"), [(16, 2), (17, 1)])
-def test_many_private_values_are_not_tried(n_values, n_readings):
-    rows = np.column_stack([np.arange(34) % 5, np.arange(34) % 16, np.arange(34) % n_values])
+@pytest.mark.parametrize(("n_first", "n_values", "n_readings"), [(16, 16, 2), (16, 17, 1), (1, 256, 2), (1, 257, 1)])
+def test_many_private_values_are_not_tried(n_first, n_values, n_readings):
+    places = np.arange(257)
+    rows = np.column_stack([places % 5, places % n_first, places % n_values])
     centers = np.array([[0.0, 0, 0], [4, 15, 15]])
     assert len(centroids.reachable(centers, inputs_of(rows, [1, 0, 0]))) == n_readings
     found = centroids._combinations(rows[:, 1:].astype(float))
@@ -114,6 +115,37 @@ def test_what_the_linear_program_decides(fixed, slope, expected):
     low, high = np.zeros(1), np.ones(1)
     found = [centroids._feasible(np.array(fixed), np.array(slope), j, low, high, 1e-9) for j in range(len(fixed))]
     assert found == expected
+
+
+@pytest.mark.parametrize(("too_far", "expected"), [(0.0, True), (0.0005, True), (0.002, False)])
+def test_the_linear_program_counts_a_border_as_reachable(too_far, expected):
+    """Two lines meet at 1/2, where cluster 0 is as near as they are, or not quite."""
+    fixed, slope = np.array([0.5 + too_far, 0.0, 1.0]), np.array([[0.0], [1.0], [-1.0]])
+    assert centroids._feasible(fixed, slope, 0, np.zeros(1), np.ones(1), 1e-3) is expected
+
+
+@pytest.mark.parametrize("tried", [[[-7.0], [7]], [[-7.0], [0], [7]]])
+@pytest.mark.parametrize(("away", "expected"), [(0.5, True), (0.75, False)])
+def test_a_cluster_is_reachable_up_to_the_tolerance(away, expected, tried, monkeypatch):
+    """The last one is nowhere nearer than the third, by 1/4 or more; the first two win at the corners."""
+    monkeypatch.setattr(centroids, "_TOLERANCE", 0.25 / 64)  # of squared distances up to 64
+    centers = np.array([[0, -8], [0, 8], [0, 0], [away, 0]], float)
+    public, low, high = np.array([True, False]), np.array([-7.0]), np.array([7.0])
+    if len(tried) == 3 or not expected:  # where somebody is tried, and where one beats it everywhere
+        known = {2: True} if len(tried) == 2 else {}
+        monkeypatch.setattr(centroids, "_feasible", lambda _, __, j, *___: known[j])
+    found = centroids._in_box(np.zeros((1, 1)), centers, public, low, high, np.array(tried))
+    assert found.tolist() == [[True, True, True, expected]]
+
+
+@given(st.integers(0, 10_000), st.sampled_from([[1, 0], [1, 0, 0], [0, 1, 0, 0]]))
+def test_of_two_clusters_the_linear_program_is_not_asked(seed, public):
+    """One of them wins in the whole box, or each at some corner: the program is slow."""
+    rng = np.random.default_rng(seed)
+    rows, centers = rng.normal(size=(9, len(public))), rng.normal(size=(2, len(public)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(centroids, "_feasible", None)
+        assert centroids.reachable(centers, inputs_of(rows, public))[0].any(axis=1).all()
 
 
 def test_spans_tell_in_either_reading():

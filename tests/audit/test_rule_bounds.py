@@ -162,6 +162,15 @@ def test_without_private_items_a_count_is_a_least_number_of_people():
     }
 
 
+@pytest.mark.parametrize(("private", "expected"), [(True, (20, 20)), (False, (0, 20))])
+def test_what_private_items_tell_about_public_ones(private, expected):
+    """All with b have x, and all with x have a: without x, how many have both is open."""
+    chosen = [rule(hidden="x", right="a"), rule("b", hidden_right="x")]
+    known = [[count("ax", 50), count("x", 50), count("a", 50)], [count("bx", 20), count("b", 20)]]
+    found = bounds.by_linear_programs(chosen, known, [0, 1], 100, private=private)
+    assert {one.words: (one.least, one.most) for one in found}["people with a, b"] == expected
+
+
 def test_numbers_that_contradict_each_other():
     known = [[count("ax", 30), count("a", 20)]]
     with pytest.raises(InputError, match="No table of 100 people"):
@@ -186,6 +195,8 @@ def test_a_program_that_is_not_solved_bounds_nothing(status, monkeypatch):
 def test_bounds_are_whole_people_of_nobody_to_everybody():
     system = bounds._System(np.ones((1, 2)), np.array([7.0]), np.array([7.0]), np.array([0, 1]))
     assert system.bounds(0) == system.bounds(1) == (0, 7)
+    many = bounds._System(np.ones((1, 2)), np.array([3e6]), np.array([3e6]), np.array([0, 1]))
+    assert many.bounds(0)[0] == 0  # not -3, which the solver is right to
     rows, least, most = np.array([[1.0, 1], [1, 0]]), np.array([7.0, 2.4]), np.array([7.0, 3.7])
     system = bounds._System(rows, least, most, np.array([0, 1]))
     assert system.bounds(0) == (3, 3)  # 2.4 to 3.7 people

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from incrowd.audit import rule_tables
 from incrowd.audit.rule_tables import (
     People,
     Rule,
@@ -108,6 +109,13 @@ def test_how_near_to_a_whole_number_is_whole():
     with pytest.raises(InputError, match="No whole number of people, out of 100, gives the support of rule 1"):
         told(support=0.305, confidence=1.0, rounding=0.001)
     assert told(support=0.305, confidence=1.0, rounding=0.005)[0] == ("both", 30, 31)
+
+
+def test_how_near_to_a_whole_number_is_whole_to_the_last_digit(monkeypatch):
+    monkeypatch.setattr(rule_tables, "_WHOLE", 0.25)
+    assert told(4, support=0.5625, confidence=1.0)[0] == ("both", 2, 2)
+    with pytest.raises(InputError, match=r"gives 2\.26 people"):
+        told(4, support=0.565, confidence=1.0)
 
 
 @pytest.mark.parametrize("rounding", [-0.1, 1.0, 1.5, float("nan")])
@@ -275,3 +283,15 @@ def test_whether_a_rule_is_of_a_table(support, confidence, rounding, is_other):
     nobody = {"a": np.zeros(10, bool), "s": has["s"]}
     assert differs({"support": [0.0], "confidence": [0.0]}, 0, one, nobody, 10, 0.0) is False
     assert differs({"support": [0.0], "confidence": [0.5]}, 0, one, nobody, 10, 0.0) is True
+
+
+@pytest.mark.parametrize(("more", "is_other"), [(0.25, False), (-0.25, False), (0.26, True), (-0.26, True)])
+@pytest.mark.parametrize("name", ["support", "confidence"])
+def test_a_rule_may_differ_by_as_much_as_it_is_rounded(name, more, is_other, monkeypatch):
+    """Two of four have a, one of them s."""
+    monkeypatch.setattr(rule_tables, "_SOLVER", 0.0)
+    has = {"a": np.arange(4) < 2, "s": np.arange(4) < 1}
+    table = {"support": [0.25], "confidence": [0.5]}
+    table[name][0] += more
+    one = Rule(names("a"), names(), names(), names("s"), tells_right=False)
+    assert differs(table, 0, one, has, 4, 0.25) is is_other

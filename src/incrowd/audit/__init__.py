@@ -141,10 +141,16 @@ def _audit_ours(
 ) -> Audit:
     """Audit an estimator of ours, which can be fitted again with another k."""
     if hasattr(proper, "cluster_centers_"):
-        span_of, multiple = centroids.find_spans(np.asarray(proper.cluster_centers_, np.float64), inputs)
+        centers = np.asarray(proper.cluster_centers_, np.float64)
+        _require_same_clusters(proper, centroids.nearest(centers, inputs))
+        span_of, multiple = centroids.find_spans(centers, inputs)
         changes: dict[str, Any] = {"k": k}
     else:
-        span_of, multiple = trees.find_spans([trees.RankTree(proper.tree_, inputs)], inputs)
+        view = trees.RankTree(proper.tree_, inputs)
+        if (view.reached() != proper.tree_.counts.sum(axis=1)).any():
+            fact = "The table does not send as many people to each node of the model as it was fitted with"
+            raise SchemaError(fact, _SAME_TABLE)
+        span_of, multiple = trees.find_spans([view], inputs)
         changes = {"k": k, "class_public": inputs.class_public}
     changes["public"] = np.flatnonzero(inputs.public).tolist()
 
@@ -160,9 +166,9 @@ def _audit_ours(
 
 def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
     centers = np.asarray(proper.cluster_centers_, np.float64)
+    labels = centroids.nearest(centers, inputs)
+    _require_same_clusters(proper, labels)
     span_of, multiple = centroids.find_spans(centers, inputs)
-    labels = ((inputs.values[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
-    _require_same_clusters(getattr(proper, "labels_", None), labels)
     sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
 
     def mend() -> tuple[Any, list[str]]:
@@ -175,8 +181,9 @@ def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit: 
     return _report(name, k, span_of, multiple, _as_shared(model, proper), lambda: mend()[1], repair)
 
 
-def _require_same_clusters(then: Any, here: Any) -> None:  # noqa: ANN401
-    """Refuse a table whose people are in other clusters than the model noted when it was fitted."""
+def _require_same_clusters(proper: Any, here: Any) -> None:  # noqa: ANN401
+    """Refuse a table whose people are in other clusters than the model noted when it was fitted, if it still knows."""
+    then = getattr(proper, "labels_", None)
     if then is not None and (len(then) != len(here) or (then != here).mean() > _TIED):
         fact = f"The model noted the clusters of {len(then)} people, and they are not those of the table's {len(here)}"
         raise SchemaError(fact, _SAME_TABLE)

@@ -37,13 +37,18 @@ _CHUNK = 20_000
 _MOST_COMBINATIONS = 256
 
 
+def nearest(centers: Float64, inputs: Inputs) -> Int64:
+    """Return the cluster that each person is in."""
+    return np.asarray(((inputs.values[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1))
+
+
 def reachable(centers: Float64, inputs: Inputs) -> list[Bools]:
     """Return which clusters each person may be in, [people x clusters], in one reading or two."""
     middle = centers.mean(axis=0)
     centers, values = centers - middle, inputs.values - middle
     public, private = values[:, inputs.public], values[:, ~inputs.public]
     seen, person_of = np.unique(public, axis=0, return_inverse=True)
-    low, high = private.min(axis=0, initial=np.inf), private.max(axis=0, initial=-np.inf)
+    low, high = private.min(axis=0), private.max(axis=0)
     readings: list[list[Bools]] = []
     tried = _points(private, low, high)
     some_values = _combinations(private)
@@ -91,7 +96,7 @@ def _in_box(seen: Float64, centers: Float64, public: Bools, low: Float64, high: 
     # The squared distance to centroid j is fixed[j] + slope[j] . x + |x|^2 for private coordinates x; |x|^2 is common.
     fixed = ((seen[:, None, :] - there[None]) ** 2).sum(axis=2) + (hidden**2).sum(axis=1)
     slope = -2 * hidden
-    tolerance = _TOLERANCE * max(1.0, float(np.abs(fixed).max(initial=0.0)))
+    tolerance = _TOLERANCE * max(1.0, float(np.abs(fixed).max()))
     inside = np.zeros((n, n_clusters), np.bool_)
     for point in tried:
         scores = fixed + slope @ point

@@ -84,6 +84,9 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
         fact = f"The {type(model).__name__} is not fitted"
         raise IncompatibleError(fact, "audit a model after fit")
     people = io.to_polars(frame)
+    if people.is_empty():
+        fact = "The table has no people"
+        raise SchemaError(fact, "give the table that the model was fitted with")
     names = _feature_columns(model, people, schema)
     missing = sorted(set(names) - set(people.columns))
     if missing:

@@ -134,6 +134,20 @@ class RankTree:
         del people
         return None
 
+    def reached(self) -> Int64:
+        """Return how many people come to each node."""
+        reached = np.zeros(len(self.tree.nodes), np.int64)
+        pending = [(0, np.arange(self.inputs.n_people))]
+        while pending:
+            node, people = pending.pop()
+            reached[node] = len(people)
+            children = self.children(node)
+            if len(children):
+                branch = self.branch(node, people)
+                below = [(int(child), people[branch == place]) for place, child in enumerate(children)]
+                pending += [(child, there) for child, there in below if child != _LEAF]
+        return reached
+
 
 class Partition:
     """People by span, refined test by test."""
@@ -141,7 +155,7 @@ class Partition:
     def __init__(self, inputs: Inputs, among: Int64) -> None:
         classes = np.zeros(inputs.n_people, np.int64) if inputs.classes is None else inputs.classes
         self.span_of = classes.copy() if inputs.class_public else np.zeros_like(classes)
-        self.n_spans = int(classes.max(initial=0)) + 1
+        self.n_spans = int(classes.max()) + 1
         several = not inputs.class_public and (inputs.classes is None or len(np.unique(classes)) > 1)
         self.multiple = np.full(self.n_spans, several)
         self.people = np.bincount(self.span_of[among], minlength=self.n_spans)
@@ -194,7 +208,7 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
     for tree in trees:
         leaves = tree.leaves(everybody)
         if leaves is not None:
-            partition.cut(partition.parts(everybody, leaves, int(leaves.max(initial=0)) + 1))
+            partition.cut(partition.parts(everybody, leaves, int(leaves.max()) + 1))
         pending = [(0, everybody)] if leaves is None else []
         while pending:
             node, reaching = pending.pop()
