@@ -44,6 +44,8 @@ class ValueCounts:
             spec = schema.attributes[name].hierarchy
             if spec is not None and spec.supervised and schema.target is not None:
                 parts.append(used[schema.target].alias(_CLASS))
+            if len(parts) == 1:
+                return parts[0].value_counts(name=_ROWS).cast({_ROWS: pl.Int64()})
             return _added(pl.DataFrame([*parts, pl.repeat(1, used.height, dtype=pl.Int64(), eager=True).alias(_ROWS)]))
 
         with ThreadPoolExecutor(workers()) as pool:

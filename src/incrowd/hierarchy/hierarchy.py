@@ -23,6 +23,7 @@ MISSING = "(missing)"
 OUTSIDE = -1
 """The code of a value that is not a leaf."""
 
+_WIDEST_TABLE = 1 << 22  # whole numbers in a range up to this are looked up in a table, of 16 MB at most
 
 _TYPES: dict[str, pl.DataType] = {
     "int": pl.Int64(),
@@ -255,7 +256,7 @@ def _rank_numbers(values: pl.Series, known: pl.Series) -> Codes:
         return np.full(len(numbers), OUTSIDE, np.int32)
     low, high = domain.min(), domain.max()
     # Python's integers, because the distance of two int64 may not be one
-    if np.issubdtype(domain.dtype, np.integer) and int(high) - int(low) < max(1 << 16, 4 * len(numbers)):
+    if np.issubdtype(domain.dtype, np.integer) and int(high) - int(low) < _WIDEST_TABLE:
         rank_of = np.full(int(high - low) + 1, OUTSIDE, np.int32)
         rank_of[domain - low] = np.arange(len(domain), dtype=np.int32)
         inside = present & (numbers >= low) & (numbers <= high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ class Taxonomy(Hierarchy):
         if len(twice):
             fact = f"A taxonomy lists {_quoted(text(twice))} more than once"
             raise HierarchyError(fact, "keep one row per leaf")
-        columns = [list(map(str, level)) for level in uppers]
+        columns = [list(level if set(map(type, level)) <= {str} else map(str, level)) for level in uppers]
         for height, column in enumerate(columns, start=1):
             if len(column) != len(domain):
                 fact = f"Level {height} of a taxonomy has {len(column)} entries for {len(domain)} leaves"
@@ -84,7 +85,9 @@ class Taxonomy(Hierarchy):
         self.file, self.named_by_leaves = file, named_by_leaves
         self.leaves = domain[order]
         self.pos = np.arange(len(domain), dtype=np.float64)
-        self._names: list[list[str]] = [text(self.leaves)] + [[column[i] for i in order.tolist()] for column in columns]
+        if (np.diff(order) < 0).any():
+            columns = [[column[i] for i in order.tolist()] for column in columns]
+        self._names: list[list[str]] = [text(self.leaves), *columns]
         self._lo, self._hi = _bounds([node[order] for node in nodes], len(domain))
 
     @classmethod
@@ -227,8 +230,10 @@ def _paths(nested: Nested, above: tuple[str, ...] = (ROOT,)) -> Iterator[tuple[A
 
 def _number_nodes(column: list[str]) -> Codes:
     """Give the nodes of a level numbers, in the order in which their names appear."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(column))}
-    return np.array([numbers[name] for name in column], np.int32)
+    starts = np.append(0, np.flatnonzero(list(map(ne, column[1:], column))) + 1)
+    numbers: dict[str, int] = {}
+    own = [numbers.setdefault(column[at], len(numbers)) for at in starts.tolist()]
+    return np.array(own, np.int32).repeat(np.diff(starts, append=len(column)))
 
 
 def _check_nested(columns: list[list[str]], nodes: list[Codes]) -> None:

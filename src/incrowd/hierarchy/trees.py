@@ -201,7 +201,7 @@ def _tree(
         ends = np.append(starts[1:], len(leaves))
         bounds = [(lo, end - 1) for lo, end in zip(starts.tolist(), ends.tolist(), strict=True)]
         names = _distinct([name(level, *b) if name else ranges.label(*b) for b in bounds])
-        uppers.append([names[i] for i, (lo, hi) in enumerate(bounds) for _ in range(lo, hi + 1)])
+        uppers.append(np.array(names, object).repeat(ends - starts).tolist())
     uppers += [[top] * len(leaves) for top in tops]
     return Taxonomy(leaves, uppers, named_by_leaves=name is None)
 

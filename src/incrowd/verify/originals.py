@@ -14,7 +14,8 @@ from incrowd.verify.domain import Array, convert, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.published import numbers_of
 
-_WIDEST_TABLE = 1 << 20
+_WIDEST_TABLE = 1 << 22  # whole numbers in a range up to this are looked up in a table, of 16 MB at most
+_FIRST_ROWS = 10_000  # in most columns of names, all names occur here
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,28 @@ def read_column(column: pl.Series, kind: str, tokens: Sequence[str]) -> Column:
     cleaned = without_tokens(column, tokens)
     typed = without_tokens(convert(cleaned, kind), ())
     n_odd = typed.null_count() - cleaned.null_count()
+    if typed.dtype == pl.String:
+        return Column(*_read_names(typed), n_odd)
     values = typed.drop_nulls().unique().sort()
     return Column(values, _places(typed, values), n_odd)
 
 
+def _read_names(column: pl.Series) -> tuple[pl.Series, Array]:
+    """Return the names in order, and the place of each row's.
+
+    They are looked up among those of the first rows, which is faster than finding all of them before.
+    """
+    values = column.head(_FIRST_ROWS).drop_nulls().unique().sort()
+    found = column.cast(pl.Enum(values), strict=False)
+    if found.null_count() > column.null_count():
+        values = column.drop_nulls().unique().sort()
+        found = column.cast(pl.Enum(values))
+    return values, found.to_physical().cast(pl.Int32()).fill_null(len(values)).to_numpy()
+
+
 def _places(column: pl.Series, values: pl.Series) -> Array:
-    """Return the place of each row's value among all values."""
+    """Return the place of each row's number, day or truth value among all values."""
     n = len(values)
-    if column.dtype == pl.String:
-        return column.cast(pl.Enum(values)).to_physical().cast(pl.Int32()).fill_null(n).to_numpy()
     if column.dtype == pl.Boolean:
         column, values = column.cast(pl.Int8()), values.cast(pl.Int8())
     found, known = numbers_of(column), numbers_of(values)
