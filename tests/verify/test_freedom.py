@@ -83,16 +83,76 @@ def test_a_sensitive_value_that_nobody_has_is_not_listed(frame):
     assert any("lists 1 values that no original has" in text for text in violations(forged, frame))
 
 
-def test_ends_that_nobody_has_are_the_owners_word(frame):
+@pytest.mark.parametrize("method", [ic.TreeAnonymizer(k=5, tighten=False), ic.Mondrian(k=5)], ids=lambda m: m.name)
+def test_ends_that_nobody_has_are_the_owners_word(frame, method):
     declared = {"age": ic.Intervals(list(range(14, 81))), "job": None}
     sparse = frame.with_columns(pl.col("age") // 7 * 7)
     schema = ic.Schema(quasi=declared, sensitive="ill", rest="drop")
-    tight = ic.Mondrian(k=5).publish(sparse, schema, seed=1)
-    assert tight.verify(sparse).complete
+    tight = method.publish(sparse, schema, seed=1)
     lo = tight.cell_lo.copy()
     lower = np.flatnonzero(lo[:, 0] > 1)[0]
     lo[lower, 0] -= 1  # still in the domain, and nobody is so old
     verdict = replace(tight, cell_lo=lo).verify(sparse)
-    assert verdict.ok
+    assert verdict.ok is (method.name == "tree")  # the cells of the other are no wider than their rows
     assert not verdict.complete
     assert "declared values" in [check.name for check in verdict.checks if check.ok is None]
+    if method.name == "mondrian":
+        assert tight.verify(sparse).complete
+        assert any("wider than its rows ask for" in text for text in verdict.violations)
+
+
+CLOSED = [
+    ic.Mondrian(k=5), ic.Mondrian(k=5, strict=False), ic.Mondrian(k=5, recoding="single"), ic.InfoGainMondrian(k=5),
+    ic.SeqA(k=5), ic.TDS(k=5), ic.TDR(k=5), ic.PAIS(k=5), ic.TreeAnonymizer(k=5), ic.KACTUS(k=5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", CLOSED, ids=lambda m: f"{m.name} {getattr(m, 'recoding', '')}")
+def test_a_cell_is_no_wider_than_its_method_makes_it(frame, method):
+    """A cell that ends below the largest age ends one age later: its rows keep k, and nobody asked for it."""
+    release = method.publish(frame, SCHEMA, seed=1)
+    assert violations(release, frame) == []
+    for column in range(3):
+        hi = release.cell_hi.copy()
+        most = hi[:, column].max()
+        narrow = np.flatnonzero(hi[:, column] < most)
+        if not len(narrow) or release.manifest.quasi[column].kind == "taxonomy":
+            continue
+        here = (hi[:, column] == hi[narrow[0], column]) & (
+            release.cell_lo[:, column] == release.cell_lo[narrow[0], column]
+        )
+        hi[here, column] = most - (hi[narrow[0], column] < most - 1)
+        found = violations(replace(release, cell_hi=hi), frame)
+        name = release.quasi[column]
+        assert any(f"a cell of {name!r} that is wider than its rows ask for" in text for text in found), name
+
+
+@pytest.mark.parametrize("claimed", ["single", "iack", "tds"])
+def test_a_release_by_groups_does_not_pass_for_a_global_one(frame, claimed):
+    release = ic.Mondrian(k=5).publish(frame, SCHEMA, seed=1)
+    method = release.manifest.method
+    if claimed == "single":
+        method = replace(method, parameters=dict(method.parameters) | {"recoding": "single"})
+    else:
+        given = {name: value for name, value in method.parameters.items() if name not in ("recoding", "strict")}
+        method = replace(method, name=claimed, parameters=given)
+    forged = replace(release, manifest=replace(release.manifest, method=method))
+    found = violations(forged, frame)
+    assert len(found) == 1
+    assert "than rows of the same value" in found[0]
+
+
+def test_rows_of_everything_stand_aside_of_a_global_recoding(frame):
+    release = ic.IACk(k=5).publish(frame, SCHEMA, seed=1)
+    cells = release.cell_hi[release.cell_of] - release.cell_lo[release.cell_of]
+    assert (cells == cells.max(axis=0)).all(axis=1).any()
+    assert violations(release, frame) == []
+
+
+def test_no_method_of_ours_leaves_a_group_out(frame):
+    """A whole group is gone, and said to be suppressed."""
+    release = ic.Mondrian(k=5).publish(frame, SCHEMA, seed=1, domains="exact")
+    manifest = release.manifest
+    rows = replace(manifest.rows, suppressed=5, released=manifest.rows.released - 5)
+    found = violations(replace(release, manifest=replace(manifest, rows=rows)), frame)
+    assert any("leaves no row out, and 5 are said to be suppressed" in text for text in found)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.verify.private_domains import _ancestor_of, _leaf_problems
+from incrowd.verify.private_domains import _leaf_problems
 from incrowd.verify.published import Leaves
 from incrowd.verify.rare import _rare_leaves
 
@@ -22,33 +22,70 @@ EXACT = [["x", "x", "x", "y"], ["*"] * 4]
 
 
 @pytest.mark.parametrize(
-    ("leaf", "lowest", "own", "fine"),
+    ("known", "leaf", "lowest", "leaf_of", "fine"),
     [
-        ("x (rest)", "x", [1, 2], True),
-        ("x (rest) (rest)", "x", [1, 2], True),  # a value has the shorter name
-        ("x", "x", [1, 2], True),
-        ("y (rest)", "x", [1, 2], False),
-        ("* (rest)", "* (rest)", [1, 2, 3], True),
-        ("* (rest) (rest)", "* (rest)", [1, 2, 3], False),  # a leaf and the node above it have one name
-        ("* (rest)", "* (rest) (rest)", [1, 2, 3], False),
-        ("x (rest)", "x (rest)", [1, 2, 3], False),  # their closest ancestor is the root
-        ("* (rest)", "x", [1, 2, 3], False),
+        ("abcd", "x", "x", [0, 1, 1, 2], True),
+        ("abcd", "x (rest)", "x", [0, 1, 1, 2], False),  # nothing else has that name
+        ("abcx", "x (rest)", "x", [0, 1, 1, 2], True),
+        ("abcx", "x (rest) (rest)", "x", [0, 1, 1, 2], False),
+        ("abcx", "x", "x", [0, 1, 1, 2], False),
+        ("abcd", "y", "x", [0, 1, 1, 2], False),
+        ("abcd", "*", "*", [0, 1, 1, 1], True),
+        ("ab*d", "* (rest)", "* (rest)", [0, 1, 1, 1], True),
+        ("ab*d", "* (rest)", "*", [0, 1, 1, 1], False),  # a leaf and the node above it have one name
+        ("abcd", "* (rest)", "*", [0, 1, 1, 1], False),
+        ("abcd", "*", "* (rest)", [0, 1, 1, 1], False),
+        ("abcd", "x", "x", [0, 1, 1, 1], False),  # their closest ancestor is the root
+        ("abcd", "*", "x", [0, 1, 1, 1], False),
     ],
 )
-def test_a_joined_leaf_is_called_like_the_ancestor_of_its_values(leaf, lowest, own, fine):
-    q = tree(["a", leaf], ["x", lowest], ["*", "*"], rest=[1])
-    assert (_ancestor_of(q, 1, own, EXACT) is not None) is fine
+def test_a_joined_leaf_is_called_like_the_ancestor_of_its_values(known, leaf, lowest, leaf_of, fine):
+    n = max(leaf_of) + 1
+    q = tree(["a", leaf, known[3]][:n], ["x", lowest, "y"][:n], ["*"] * n, rest=[1])
+    found = _leaf_problems(q, pl.Series(list(known)), EXACT, np.array(leaf_of), np.ones(4, bool))
+    assert (found == []) is fine
+
+
+@pytest.mark.parametrize(
+    ("inner", "middle", "outer", "fine"),
+    [
+        ("w", "w (rest)", "w (rest) (rest)", True),
+        ("w", "w (rest) (rest)", "w (rest)", False),
+        ("w", "w (rest)", "w (rest)", False),
+        ("w (rest)", "w", "w (rest) (rest)", False),
+    ],
+)
+def test_joined_leaves_of_one_name_are_numbered_from_the_inside(inner, middle, outer, fine):
+    """Values a alone, b in a node w, c in the one that holds it, d in the one that holds both, e."""
+    exact = [["w", "w", "v", "t", "u"], ["w", "w", "w", "t", "u"], ["w", "w", "w", "w", "u"], ["*"] * 5]
+    lower = [["w", "w", middle, outer, "u"], ["w", "w", "w", outer, "u"], ["w", "w", "w", "w", "u"], ["*"] * 5]
+    q = tree(["a", inner, middle, outer, "e"], *lower, rest=[1, 2, 3])
+    found = _leaf_problems(q, pl.Series(list("abcde")), exact, np.arange(5), np.ones(5, bool))
+    assert (found == []) is fine
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_joined_leaves_are_named_in_the_order_of_the_tree(swapped):
+    """The nodes are called w and w (rest), and so is a value."""
+    nodes, names = ["w", "w (rest)"], ["w (rest)", "w (rest) (rest)"]
+    if swapped:
+        nodes.reverse()
+    exact = [[nodes[0]] * 2 + [nodes[1]] * 2 + ["u"], ["*"] * 5]
+    for told in (names, names[::-1]):
+        q = tree(["a", told[0], "c", told[1], "w"], *exact, rest=[1, 3])
+        found = _leaf_problems(q, pl.Series(list("abcdw")), exact, np.arange(5), np.ones(5, bool))
+        assert (found == []) is (told == names)
 
 
 @pytest.mark.parametrize(
     ("known", "leaf_of", "name", "fine"),
     [
-        (["a", "b", "c", "d"], [0, 1, 1, 2], "x (rest)", True),
-        ([None, "a", "b", "d"], [1, 0, 1, 2], "x (rest)", False),  # the missing value is joined with others
-        (["a", "b", "c", "d"], [0, 0, 0, 2], "x (rest)", False),  # nobody is in it
-        (["a", "x (rest)", "c", "d"], [0, 1, 1, 2], "x (rest)", False),  # it is called like a value
-        (["a", "b", "c", "d"], [1, 0, 1, 2], "x (rest)", False),  # b is told as a
-        (["a", "b", "c", "d"], [0, 1, 2, 2], "x (rest)", False),
+        (["a", "b", "c", "d"], [0, 1, 1, 2], "x", True),
+        ([None, "a", "b", "d"], [1, 0, 1, 2], "x", False),  # the missing value is joined with others
+        (["a", "b", "c", "d"], [0, 0, 0, 2], "x", False),  # nobody is in it
+        (["a", "x", "c", "d"], [0, 1, 1, 2], "x", False),  # it is called like a value
+        (["a", "b", "c", "d"], [1, 0, 1, 2], "x", False),  # b is told as a
+        (["a", "b", "c", "d"], [0, 1, 2, 2], "x", False),
     ],
 )
 def test_published_leaves_are_those_of_the_owners_values(known, leaf_of, name, fine):

@@ -9,7 +9,7 @@ import polars as pl
 
 from incrowd.verify.manifest import Claims, read_claims
 from incrowd.verify.original import check_original, check_row_map
-from incrowd.verify.payload import check_labels, read_payload
+from incrowd.verify.payload import check_labels, declared_names, read_payload
 from incrowd.verify.private import read_private
 from incrowd.verify.projections import check_projections_into
 from incrowd.verify.promises import check_promises
@@ -77,6 +77,7 @@ def check_into(
         findings.skip("promises", "not looked at: the payload cannot be read")
         return
     check_labels(findings, claims, payload)
+    findings.note_word(claims.tokens, claims.parameters, declared_names(claims, payload))
     check_promises(findings, claims, payload)
     kept = read_private(findings, claims, private)
     if original is not None:

@@ -15,7 +15,7 @@ from incrowd.verify.core import check_into
 from incrowd.verify.csv_text import csv_problems, for_people
 from incrowd.verify.domain import Array
 from incrowd.verify.files import digest, file_bytes, folder_problems, read_json, read_owned, read_table
-from incrowd.verify.methods import evidence_of
+from incrowd.verify.methods import evidence_of, makes_recoding
 from incrowd.verify.order import check_order
 from incrowd.verify.projection_manifest import is_projections
 from incrowd.verify.verdict import Findings, Verdict
@@ -28,6 +28,7 @@ _OWNED: dict[str, dict[str, pl.DataType] | pl.DataType] = {
     "blocks": dict.fromkeys(("block", "members"), _WHOLE),
     "members": pl.Int32(),
 }
+_RECODINGS = ({"cuts", "lo", "hi"}, {"sizes", "lo_of", "hi_of"})
 
 
 def check_folder(
@@ -120,7 +121,7 @@ def _read_private(
         stems = tuple(stem for stem in _OWNED if (private / f"{stem}.parquet").exists())
     wanted = [f"{stem}.parquet" for stem in (*maps, *stems)]
     wanted += [] if is_projections(manifest) else ["domains.json"]
-    wanted += ["recoding.npz"] if (private / "recoding.npz").exists() and not is_projections(manifest) else []
+    wanted += ["recoding.npz"] if (private / "recoding.npz").exists() and makes_recoding(method) else []
     problems += folder_problems(private, [MANIFEST, *wanted], "what the owner of a release keeps")
     if not isinstance(about, dict) or list(about) != ["seed", "method", "public", "private"]:
         problems.append(f"the private {MANIFEST} has other keys than its format says")
@@ -137,8 +138,8 @@ def _read_private(
     if "domains.json" in wanted:
         domains, _ = read_json(private / "domains.json", problems)
         found |= {} if domains is None else {"domains": domains}
-    if "recoding.npz" in wanted and not _are_arrays(private / "recoding.npz"):
-        problems.append("recoding.npz does not hold arrays of plain numbers and texts, and nothing else")
+    if "recoding.npz" in wanted and not _is_recoding(private / "recoding.npz"):
+        problems.append("recoding.npz does not hold the whole numbers of a recoding, and nothing else")
     findings.judge("private files", problems, f"{len(wanted) + 1} files that belong to this release, digests compared")
     return found
 
@@ -147,12 +148,12 @@ def _is_seed(value: object) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 
 
-def _are_arrays(path: Path) -> bool:
-    """Tell whether a file is an archive of arrays that can be read without running anything."""
+def _is_recoding(path: Path) -> bool:
+    """Tell whether a file is an archive of the arrays of a recoding, which can be read without running anything."""
     data = file_bytes(path) or b""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            return all(isinstance(archive[name], np.ndarray) for name in archive.files)
+            return set(archive.files) in _RECODINGS and all(archive[name].dtype == np.int32 for name in archive.files)
     except (OSError, ValueError, EOFError, AttributeError, TypeError, NotImplementedError, zipfile.BadZipFile):
         return False
 

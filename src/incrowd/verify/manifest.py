@@ -11,7 +11,7 @@ import polars as pl
 from incrowd.verify.domain import TYPES, Array, is_number, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_value
-from incrowd.verify.methods import evidence_of, method_problems, recoding_of
+from incrowd.verify.methods import cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 
 FORMAT = 2
@@ -74,7 +74,10 @@ class Sensitive:
 
 @dataclass(frozen=True)
 class Claims:
-    """Everything that the manifest claims and the verifier needs."""
+    """Everything that the manifest claims and the verifier needs.
+
+    `cells` are as `methods.cells_of` says; `parameters` are empty unless they are those of a method that is known.
+    """
 
     recoding: str
     promises: tuple[Promise, ...]
@@ -86,6 +89,8 @@ class Claims:
     sensitive: Sensitive | None
     other: tuple[str, ...]
     dropped: tuple[str, ...]
+    cells: str | None
+    parameters: dict[str, Any]
 
     @property
     def k(self) -> int | None:
@@ -135,7 +140,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
     reading.field(manifest, "polars", "a version number")
-    read_method(reading, manifest)
+    parameters = read_method(reading, manifest)
     recoding = _one_of(reading, manifest, "recoding", ("homogeneous", "non-homogeneous"))
     rows = read_rows(reading, manifest)
     policy, tokens = read_missing(reading, manifest)
@@ -145,13 +150,17 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     promises = tuple(read_promises(reading, manifest, has_sensitive=sensitive is not None))
     other = tuple(reading.field(manifest, "other", "a list of texts") or ())
     dropped = tuple(reading.field(manifest, "dropped", "a list of texts") or ())
-    claims = Claims(recoding, promises, rows, policy, tokens, domains, quasi, sensitive, other, dropped)
-    _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
+    method = manifest.get("method")
     form = None if sensitive is None else sensitive.form
     problems, reading.unchecked = method_problems(
-        manifest.get("method"), manifest.get("guarantees"), "rows", recoding=recoding, form=form
+        method, manifest.get("guarantees"), "rows", recoding=recoding, form=form
     )
     reading.private += problems
+    known = {} if problems or reading.unchecked else parameters
+    claims = Claims(
+        recoding, promises, rows, policy, tokens, domains, quasi, sensitive, other, dropped, cells_of(method), known
+    )
+    _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:
         reading.promises = _impossible(claims) + _unlike_method(claims, manifest["method"])
@@ -173,6 +182,8 @@ def _unlike_method(claims: Claims, method: dict[str, Any]) -> list[str]:
         problems.append(f"method {name!r} makes a {recoding} release, and this one is {claims.recoding}")
     elif evidence is not None and claims.evidence != ("rows", "domains", *evidence):
         problems.append(f"method {name!r} tells sensitive values in another form")
+    if recoding is not None and claims.rows["suppressed"]:
+        problems.append(f"method {name!r} leaves no row out, and {claims.rows['suppressed']} are said to be suppressed")
     return problems
 
 

@@ -22,19 +22,19 @@ L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 HOMOGENEOUS, NON_HOMOGENEOUS = "homogeneous", "non-homogeneous"
 
 _NAME = re.compile(r"[a-z_0-9]{1,40}")
-_LARGEST = 1e9
+_LARGEST, _SMALLEST = 1e9, 1e-12  # beyond them, digits change nothing in any table, and could tell something else
 
 
 def _whole(least: int) -> Fits:
     return lambda value: is_whole(value) and value >= least
 
 
-def _number(least: float, most: float = math.inf) -> Fits:
-    return lambda value: is_number(value) and least <= value <= most
+def _number(least: float, most: float = _LARGEST) -> Fits:
+    return lambda value: is_number(value) and least <= value <= most and (value == 0 or value >= _SMALLEST)
 
 
 def _above_0(most: float) -> Fits:
-    return lambda value: is_number(value) and 0 < value <= most
+    return _number(_SMALLEST, most)
 
 
 def _one_of(*options: str) -> Fits:
@@ -132,6 +132,17 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
 
 _PROJECTIONS = ("dmpd", "pareto_dmpd")
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
+_NO_RECODING = ("seqa", *_NON_HOMOGENEOUS, *_PROJECTIONS)
+_CELLS = {
+    "infogain_mondrian": "groups",
+    "seqa": "groups",
+    "kactus": "groups or all",  # what is not on the path of a group
+    "tds": "columns or all",  # what was not disclosed of a column without a taxonomy
+    "tdr": "columns or all",
+    "pais": "columns or all",
+    "iack": "one for a value",
+    "iacc": "one for a value",
+}
 _MORE_K = ("iacc", "pareto_dmpd")  # they promise the k that they have reached
 
 
@@ -140,6 +151,28 @@ def recoding_of(name: object) -> str | None:
     if not isinstance(name, str) or name not in PARAMETERS or name in _PROJECTIONS:
         return None
     return NON_HOMOGENEOUS if name in _NON_HOMOGENEOUS else HOMOGENEOUS
+
+
+def cells_of(method: object) -> str | None:
+    """Return of what a method's cells are closures: ``groups`` of rows, or the values of ``columns``.
+
+    ``groups or all`` and ``columns or all`` where a cell may also be everything; ``one for a value`` where cells are
+    nodes of a level, wider than closures, and one of them is everything; ``None`` where a method promises neither.
+    """
+    name, parameters = _parts(method)
+    if name == "mondrian":
+        return "columns" if parameters.get("recoding") == "single" else "groups"
+    if name == "tree":
+        return "groups" if parameters.get("tighten") is True else None
+    return _CELLS.get(name) if isinstance(name, str) else None
+
+
+def makes_recoding(method: object) -> bool:
+    """Tell whether a method may leave a recoding of new rows with the owner; one that is not ours may."""
+    name, parameters = _parts(method)
+    if name in _NO_RECODING or (name == "tree" and "max_confidence" in parameters):
+        return False
+    return name != "mondrian" or parameters.get("strict") is not False
 
 
 def evidence_of(method: object) -> tuple[str, ...] | None:

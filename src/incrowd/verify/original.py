@@ -12,6 +12,7 @@ from incrowd.verify.blocks import check_blocks, check_dealt
 from incrowd.verify.compare import read_alike
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
+from incrowd.verify.extents import check_extents
 from incrowd.verify.groups import relabel
 from incrowd.verify.linking import check_linking
 from incrowd.verify.manifest import Claims
@@ -66,7 +67,8 @@ def check_original(
     if behind is None:
         return
     if behind.mapped:
-        _check_covers(findings, claims, payload, behind)
+        if _check_covers(findings, claims, payload, behind):
+            check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
         _check_own_value(findings, claims, payload, behind)
         _check_others(findings, claims, payload, original, behind, kept)
     else:
@@ -134,11 +136,14 @@ def _find_behind(
         findings.skip("row map", "needs the owner's private folder: whose row is whose was not looked at")
         rows = np.flatnonzero(~originals.dropped)
     certain = mapped or claims.rows["suppressed"] == 0
-    leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, rows)
+    counted = np.zeros(len(originals.dropped), np.bool_)  # to count rows in their order is faster than in any other
+    counted[rows] = True
+    in_order = np.flatnonzero(counted)
+    leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, in_order)
     if leaves is None:
         return None
     if certain:
-        check_counts_and_rare(findings, claims, originals, leaves, rows)
+        check_counts_and_rare(findings, claims, originals, leaves, in_order)
     else:
         findings.skip("original counts", "needs the owner's private folder: suppressed originals are not known")
     codes = [
@@ -210,13 +215,13 @@ def _codes(q: Quasi, column: Column, scale: Scale, leaves: Array) -> Array:
     return table[column.index]
 
 
-def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
+def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> bool:
     problems = []
     for m, (q, own) in enumerate(zip(claims.quasi, behind.codes, strict=True)):
         cell = payload.cells.cell[m]
         wrong = (own < payload.cells.lo[m][cell]) | (own > payload.cells.hi[m][cell])
         problems += wrong_rows(wrong, f"have a cell of {q.name!r} without their original")
-    findings.judge("covers", problems, "every cell covers its original")
+    return findings.judge("covers", problems, "every cell covers its original")
 
 
 def _check_own_value(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:

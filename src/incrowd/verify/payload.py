@@ -10,7 +10,7 @@ import polars as pl
 
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, make_cells
-from incrowd.verify.labels import write_leaves, write_range
+from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
 from incrowd.verify.verdict import Findings, first_row
@@ -224,3 +224,16 @@ def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
     if isinstance(q, Leaves):
         return [write_leaves(q, a, b) for a, b in zip(first, last, strict=True)]
     return [write_range(a, b) for a, b in zip(first, last, strict=True)]
+
+
+def declared_names(claims: Claims, payload: Payload) -> list[str]:
+    """Count what the manifest names on the owner's word alone: nodes of taxonomies, and values that nobody has."""
+    n_nodes = n_unused = n_nobody = 0
+    for m, q in enumerate(claims.quasi):
+        n_nobody += 0 if claims.joined else int((q.counts == 0).sum())
+        if isinstance(q, Leaves):
+            nodes = {name for level in q.levels[:-1] for name in level} - {write_value(leaf) for leaf in q.leaves}
+            n_nodes += len(nodes)
+            n_unused += len(nodes.difference(cell_labels(q, payload, m)))
+    found = [f"{n_nodes} names of nodes, {n_unused} of them in no cell"] if n_nodes else []
+    return found + ([f"{n_nobody} listed values that nobody has"] if n_nobody else [])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from incrowd.verify.domain import Array, are_whole, level_problems, read_values, value_problems
+from incrowd.verify.domain import Array, are_whole, is_day, is_number, level_problems, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.joined_names import Node, misnamed, unused
 from incrowd.verify.labels import write_value
@@ -20,6 +21,7 @@ from incrowd.verify.published import Leaves, Quasi, Ranges, numbers_of
 from incrowd.verify.verdict import Findings
 
 _WRITTEN_OUT = 4
+_EPOCH = date(1970, 1, 1).toordinal()
 _KEYS = ("name", "hierarchy", "counts", "leaf_of")
 _TREE_KEYS = (("kind", "type", "leaves", "levels"), ("kind", "type", "values"))
 
@@ -173,7 +175,7 @@ def _wrong_alone(
     differ = np.zeros(len(places), np.bool_)
     for published, exact in zip([told, *q.levels], [names, *levels], strict=True):
         differ |= np.array(published, object)[places] != np.array(exact, object)[own]
-    return wrong + places[differ].tolist()
+    return [*wrong, *places[differ].tolist()]
 
 
 def _joined_name(listed: list[str], n_values: int) -> str | None:
@@ -208,10 +210,10 @@ def _lies_in(q: Leaves, place: int, bounds: tuple[float, float], n_values: int) 
 
     Where all whole numbers or days are taken, the next free one is behind as many as there are values.
     """
-    leaf = read_values([q.leaves[place]], "date" if q.type == "date" else "float")
-    if leaf is None:
+    leaf = q.leaves[place]
+    if not (is_day(leaf) if q.type == "date" else is_number(leaf)):
         return False
-    number = float(leaf.to_physical()[0])
+    number = date.fromisoformat(leaf).toordinal() - _EPOCH if q.type == "date" else float(leaf)
     low, high = bounds
     beyond = n_values + 0.5 if q.type != "float" else n_values * math.ulp(max(abs(low), abs(high)))
     if low == high:  # around a single value

@@ -85,6 +85,7 @@ class ProjectionClaims:
     columns: dict[str, Shown]
     left_out: tuple[str, ...]
     dropped: tuple[str, ...]
+    parameters: dict[str, Any]
 
     @property
     def k(self) -> int | None:
@@ -141,6 +142,7 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
         {column.name: column for column in columns},
         names["left_out"],
         names["dropped"],
+        {} if problems or reading.unchecked else parameters,
     )
     reading.manifest += _name_problems(claims, [column.name for column in columns])
     if reading.manifest:

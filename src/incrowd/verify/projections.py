@@ -65,6 +65,7 @@ def check_projections_into(
     others += [claims.target.name] if claims.target.role == "other" else []
     secret = [claims.target.name] if claims.target.role == "sensitive" else []
     findings.note_roles(claims.quasi, secret, others, [*claims.left_out, *claims.dropped])
+    findings.note_word(claims.tokens, claims.parameters)
     findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none of them impossible")
     if not _check_columns(findings, claims, frames):
         findings.skip("promises", "not looked at: the projections cannot be read")

@@ -42,8 +42,8 @@ class Ranges:
         How many rows have no value; ``None`` where the column has no missing value.
     marks
         The values themselves (`exact`), or the smallest value after each cut, as numbers in increasing order.
-    halves
-        Which cuts lie between two whole numbers, and so cannot be a value.
+    cuts
+        The cuts as they are written; none if `exact`.
     counts
         Rows in each range between cuts, or rows with each value.
     """
@@ -52,7 +52,7 @@ class Ranges:
     type: str
     missing: int | None
     marks: Array
-    halves: Array
+    cuts: tuple[Any, ...]
     exact: bool
     counts: Array
     kind: ClassVar[str] = "intervals"
@@ -161,9 +161,8 @@ def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
     if listed is None or (missing is None and "missing" not in entry):
         return None
     kind, name = entry["type"], entry["name"]
-    halves = np.array([kind == "int" and not exact and is_half(mark) for mark in listed], np.bool_)
-    starts = [math.ceil(mark) if half else mark for mark, half in zip(listed, halves, strict=True)]
-    series = read_values(starts, kind)
+    between = kind == "int" and not exact
+    series = read_values([math.ceil(mark) if between and is_half(mark) else mark for mark in listed], kind)
     if series is None or series.null_count():
         reading.manifest.append(f"{where}{key} holds something that is not of type {kind}")
         return None
@@ -174,7 +173,7 @@ def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
         reading.hierarchies.append(f"column {name!r} lists no values")
     if len(counts) != len(marks) + (not exact):
         reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(marks)} {key}")
-    return Ranges(name, kind, missing, marks, halves, exact, counts)
+    return Ranges(name, kind, missing, marks, () if exact else tuple(listed), exact, counts)
 
 
 def is_half(cut: object) -> bool:

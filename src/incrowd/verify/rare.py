@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from incrowd.verify.cut_points import wrong_cuts
 from incrowd.verify.domain import Array, runs
 from incrowd.verify.manifest import Claims
 from incrowd.verify.originals import Originals
@@ -98,9 +99,9 @@ def _rare_ranges(claims: Claims, q: Ranges, true: Array, values: Array) -> list[
     few = int((true < claims.least).sum())
     if few and len(true) > 1:
         problems.append(f"column {q.name!r} has {few} ranges that fewer than {claims.least} rows have")
-    n_values = int(np.isin(q.marks[~q.halves], values).sum())
-    if n_values:
-        problems.append(f"column {q.name!r} has {n_values} cuts that are values of the table")
+    wrong = wrong_cuts(q.cuts, values, q.type)
+    if wrong:
+        problems.append(f"column {q.name!r} has {wrong} cuts that are not the roundest between two values of the table")
     return problems
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -154,6 +155,12 @@ class Findings:
         said = (("recognized by", known), ("sensitive", secret), ("as they came", other))
         roles = [f"{what} {', '.join(names) or 'none'}" for what, names in said]
         self.judge("roles", [], "; ".join([*roles, f"not released {len(dropped)}"]))
+
+    def note_word(self, tokens: Sequence[str], parameters: dict[str, Any], more: Sequence[str] = ()) -> None:
+        """Note what else the manifest says on the owner's word: no table can show that it is so."""
+        said = [f"missing tokens {', '.join(map(repr, tokens))}"] if tokens else []
+        given = [f"parameters {json.dumps(parameters)}"] if parameters else []
+        self.judge("owner's word", [], "; ".join([*said, *more, *given]) or "nothing else")
 
     def skip(self, name: str, why: str, *, needed: bool = True) -> None:
         """Note a check that cannot be made; without one that is needed the verdict is incomplete."""
