@@ -340,3 +340,58 @@ def text_as_target(f: Forger, rng: random.Random) -> bool:
     else:
         f.manifest["class"]["role"] = TEXT
     return True
+
+
+@plant(sure=True)
+def digits_in_a_cut(f: Forger, rng: random.Random) -> bool:
+    """A cut that parts the same values, with more digits than it needs."""
+    entry = _entry(f, rng, "cuts")
+    if entry is None or entry["type"] != "float" or f.domains is None:
+        return False
+    own = next(d for d in f.domains["quasi"] if d["name"] == entry["name"])
+    values = [v for v, n in zip(own["hierarchy"]["values"], own["counts"], strict=True) if v is not None and n]
+    place = rng.randrange(len(entry["cuts"]))
+    cut = entry["cuts"][place]
+    above = min(value for value in values if value > cut)
+    changed = cut + (above - cut) * rng.uniform(0.1, 0.9)
+    entry["cuts"][place] = changed
+    return bool(cut < changed < above)
+
+
+@plant(sure=True)
+def rest_said_again(f: Forger, rng: random.Random) -> bool:
+    """A joined leaf, whose name no label shows, says "(rest)" once more."""
+    entry = _entry(f, rng, "rest", "levels")
+    if entry is None or entry["type"] != "str":
+        return False
+    entry["leaves"][rng.choice(entry["rest"])] += " (rest)"
+    return len(set(entry["leaves"])) == len(entry["leaves"])
+
+
+@plant(sure=True)
+def group_called_suppressed(f: Forger, rng: random.Random) -> bool:
+    """A group is gone, and its rows are counted as suppressed."""
+    if not f.is_rows:
+        return False
+    names = [f"{entry['name']}{end}" for entry in f.manifest["quasi"] for end in (".lo", ".hi")]
+    keys = f.table.select(names).rows()
+    gone = rng.choice(keys)
+    left = [row for row, key in enumerate(keys) if key != gone]
+    if not left:
+        return False
+    f.manifest["rows"]["suppressed"] += len(keys) - len(left)
+    f.manifest["rows"]["released"] = len(left)
+    f.take(left)
+    return True
+
+
+@plant(sure=True)
+def tiny_number_as_parameter(f: Forger, rng: random.Random) -> bool:
+    """Digits that change nothing, in a number far too small to matter."""
+    parameters = f.manifest["method"]["parameters"]
+    names = [name for name in ("c", "t", "delta_c", "delta_d", "suppress", "mutation", "confidence")
+             if name in parameters]  # fmt: skip
+    if not names:
+        return False
+    parameters[rng.choice(names)] = float(f"{rng.randrange(10**15)}1e-300")
+    return True

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import random
 
+import numpy as np
 import polars as pl
 
 from checks.gauntlet.forger import Forger
@@ -101,4 +103,30 @@ def private_leaf_moved(f: Forger, rng: random.Random) -> bool:
     counted = [place for place, count in enumerate(own["counts"]) if count]
     place = rng.choice(counted)
     own["leaf_of"][place] = rng.choice([leaf for leaf in set(own["leaf_of"]) if leaf != own["leaf_of"][place]])
+    return True
+
+
+@plant(sure=True)
+def recoding_of_a_method_without_one(f: Forger, rng: random.Random) -> bool:
+    """A recoding lies beside a release whose method makes none."""
+    if f.manifest["method"]["name"] not in ("seqa", "nhaa", "nsvdist", "dmpd", "pareto_dmpd"):
+        return False
+    held = io.BytesIO()
+    numbers = np.array([rng.randrange(100) for _ in range(4)], np.int32)
+    np.savez_compressed(held, allow_pickle=False, cuts=numbers, lo=numbers, hi=numbers)
+    f.recoding = held.getvalue()
+    return True
+
+
+@plant(sure=True)
+def recoding_with_a_letter(f: Forger, rng: random.Random) -> bool:
+    """An array more in the recoding."""
+    if f.recoding is None:
+        return False
+    with np.load(io.BytesIO(f.recoding)) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    held = io.BytesIO()
+    arrays["note"] = np.array([rng.randrange(100)], np.int32)
+    np.savez_compressed(held, allow_pickle=False, **arrays)
+    f.recoding = held.getvalue()
     return True

@@ -96,6 +96,32 @@ def cells_of_a_group_shifted(f: Forger, rng: random.Random) -> bool:
 
 
 @plant(sure=True)
+def group_widened(f: Forger, rng: random.Random) -> bool:
+    """All cells of a group reach further than its rows do, with the right label: k is kept, and a message is told."""
+    about = f.manifest["method"]
+    closes = {"mondrian": about["parameters"].get("recoding") != "single", "infogain_mondrian": True, "seqa": True,
+              "tree": about["parameters"].get("tighten")}  # fmt: skip
+    entry = _pick(rng, f, "intervals")
+    if entry is None or not closes.get(about["name"]):
+        return False
+    name = entry["name"]
+    keys = f.table.select(f"{e['name']}{end}" for e in f.manifest["quasi"] for end in (".lo", ".hi")).rows()
+    group = rng.choice(keys)
+    rows = [row for row, key in enumerate(keys) if key == group]
+    lo, hi = f.table[f"{name}.lo"][rows[0]], f.table[f"{name}.hi"][rows[0]]
+    further = [end for end in set(f.table[f"{name}.hi"].drop_nulls()) if hi is not None and end > hi]
+    if lo is None or not further:
+        return False
+    end = rng.choice(sorted(further))
+    names = range_names(lo, end)
+    f.set_cells(f"{name}.hi", rows, end)
+    f.set_cells(name, rows, min(names, key=len))
+    changed = f.table.select(f"{e['name']}{end}" for e in f.manifest["quasi"] for end in (".lo", ".hi")).rows()
+    f.sort()
+    return changed[rows[0]] not in keys
+
+
+@plant(sure=True)
 def label_off_by_one(f: Forger, rng: random.Random) -> bool:
     """A label says something else than its cell."""
     entry = _pick(rng, f)

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 import polars as pl
 import pytest
 
+import incrowd as ic
 from incrowd.verify.compare import as_text, equal_values, is_comparable, read_like
 
 DAY, TIME = date(2001, 2, 3), datetime(2001, 2, 3, 4, 5, 6)
@@ -58,3 +59,18 @@ def test_there_is_no_one_way_to_read_text():
     assert read_like(pl.Series(["a"]), pl.Categorical()) is None
     assert read_like(pl.Series(["2001-02-03"]), pl.Datetime("us", "UTC")) is None
     assert read_like(pl.Series(["7"]), pl.Int8()).dtype == pl.Int8
+
+
+@pytest.mark.parametrize("kind", [pl.Float32, pl.Float64])
+def test_zero_has_no_sign(kind):
+    assert as_text(pl.Series([-0.0, 0.5, None], dtype=kind)).to_list() == ["0.0", "0.5", None]
+    assert as_text(pl.Series([-0.0, 2.0], dtype=kind)).to_list() == ["0", "2"]
+
+
+def test_projections_of_a_table_with_negative_zeros():
+    pay = [-0.0, 0.5, 0.0, 7.25, 1e-7] * 8
+    frame = pl.DataFrame({"job": list("aabb") * 10, "pay": pay, "ill": ["y" if x > 0.1 else "n" for x in pay]})
+    schema = ic.Schema(quasi={"job": None}, sensitive="ill", other=["pay"])
+    release = ic.DMPD(k=2, generations=2, population=4, folds=2).publish(frame, schema, seed=1)
+    assert "pay" in [name for part in release.manifest.parts for name in part]
+    assert release.verify(frame).ok

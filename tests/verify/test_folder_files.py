@@ -371,6 +371,11 @@ def archive_of_text(path):
         archive.writestr("note.txt", "hello")
 
 
+def archive_of(**sizes):
+    """Arrays of whole numbers of so many bytes each."""
+    return lambda path: np.savez(path, **{name: np.arange(3, dtype=f"i{size}") for name, size in sizes.items()})
+
+
 PRIVATE = {
     "a row map that was changed": ("mondrian", touch("rows.parquet"), "rows.parquet is not the private file"),
     "domains that were changed": ("mondrian", touch("domains.json"), "domains.json is not the private file"),
@@ -434,6 +439,15 @@ PRIVATE = {
     "a recoding of junk": ("mondrian", recode(lambda path: path.write_bytes(b"junk")), "recoding.npz does not hold"),
     "a recoding of one array": ("mondrian", recode(one_array), "recoding.npz does not hold"),
     "a recoding of texts": ("mondrian", recode(archive_of_text), "recoding.npz does not hold"),
+    "a recoding with an array more": ("mondrian", recode(archive_of(cuts=4, lo=4, hi=4, x=4)), "recoding.npz does not"),
+    "a recoding with an array less": ("mondrian", recode(archive_of(cuts=4, lo=4)), "recoding.npz does not hold"),
+    "a recoding of long numbers": ("mondrian", recode(archive_of(cuts=4, lo=4, hi=8)), "recoding.npz does not hold"),
+    "a recoding of a method without one": (
+        "nhaa",
+        recode(archive_of(cuts=4, lo=4, hi=4)),
+        "'recoding.npz' does not be",
+    ),
+    "a recoding of projections": ("dmpd", recode(archive_of(cuts=4, lo=4, hi=4)), "'recoding.npz' does not belong"),
     "a recoding that runs": (
         "mondrian",
         recode(lambda path: np.savez(path, a=np.array([{}], object))),

@@ -141,3 +141,35 @@ def test_the_roles_of_columns_are_said():
     schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill", other=["job"], identifiers=["name"])
     said = [check.detail for check in ic.Mondrian(k=2).publish(frame, schema).verify().checks if check.name == "roles"]
     assert said == ["recognized by age; sensitive ill; as they came job; not released 1"]
+
+
+def said(verdict, name="owner's word"):
+    (found,) = [check for check in verdict.checks if check.name == name]
+    assert found.ok
+    return found.detail
+
+
+def test_what_only_the_owner_knows_is_said():
+    """Tokens that nobody needs, nodes that no cell shows, values that nobody has, and the parameters."""
+    frame = pl.DataFrame({"job": ["a"] * 4 + ["b"] * 4 + ["c"] * 4, "ill": ["y", "n"] * 6})
+    tree = ic.Taxonomy(["a", "b", "c", "d"], [["ab", "ab", "c", "d"]])
+    schema = ic.Schema(quasi={"job": tree}, sensitive="ill", missing_tokens=["?", "n/a"])
+    detail = {how: said(ic.TDS(k=4).publish(frame, schema, domains=how).verify()) for how in ("joined", "exact")}
+    given = 'parameters {"k": 4, "l": 1, "l_kind": "frequency", "c": 3.0, "t": null, "ordered": false, "alpha": null}'
+    assert detail["exact"].endswith(f"; 1 listed values that nobody has; {given}")
+    assert detail["joined"] == f"missing tokens '?', 'n/a'; 1 names of nodes, 1 of them in no cell; {given}"
+
+
+def test_projections_say_it_too():
+    frame = pl.DataFrame({"job": list("aabb") * 5, "ill": list("yn") * 10})
+    schema = ic.Schema(quasi={"job": None}, sensitive="ill", missing_tokens=["?"])
+    release = ic.DMPD(k=2, generations=0, population=2, folds=2).publish(frame, schema, seed=1)
+    assert said(release.verify()).startswith("missing tokens '?'; parameters {\"k\": 2, ")
+
+
+def test_nothing_is_said_of_parameters_that_are_not_known():
+    made = make()
+    assert said(made.judge()) == "missing tokens '?'; 3 names of nodes, 3 of them in no cell"
+    made.manifest["missing"]["tokens"] = []
+    made.manifest["quasi"][1]["levels"] = made.manifest["quasi"][1]["levels"][1:]
+    assert said(made.judge()) == "nothing else"

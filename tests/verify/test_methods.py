@@ -6,12 +6,13 @@ import copy
 import json
 from dataclasses import asdict
 
+import polars as pl
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import incrowd as ic
 from incrowd.publish import PUBLISHERS, make
-from incrowd.verify.methods import PARAMETERS, evidence_of, method_problems, recoding_of
+from incrowd.verify.methods import PARAMETERS, cells_of, evidence_of, makes_recoding, method_problems, recoding_of
 
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 GIVEN = [
@@ -78,6 +79,43 @@ def test_evidence_of_methods():
     assert evidence_of(told("nsvdist", {"mode": "paper"})[0]) == evidence_of(told("tds", {})[0]) == ()
     assert evidence_of({"name": "ours", "parameters": {}}) is evidence_of(None) is evidence_of({}) is None
     assert evidence_of({"name": "nsvdist", "parameters": 3}) == ()
+
+
+@pytest.mark.parametrize("given", [{"t": 0}, {"t": 1e-12}, {"c": 1e-12}, {"c": 1e9}, {"alpha": 1}])
+def test_numbers_at_the_end_of_what_is_allowed(given):
+    assert method_problems(*told("mondrian", given)) == ([], None)
+
+
+RECODED = [ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
+           ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2), ic.KACTUS(k=2),
+           ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.NSVDist(k=2), ic.NSVDist(k=2, mode="paper")]  # fmt: skip
+
+
+@pytest.mark.parametrize("publisher", RECODED, ids=lambda one: one.name)
+def test_which_methods_make_a_recoding(publisher):
+    frame = pl.DataFrame({"age": [1, 1, 2, 2, 3, 3, 4, 4], "ill": list("abababab")})
+    release = publisher.publish(frame, ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill"), seed=1)
+    method = {"name": publisher.name, "parameters": publisher.parameters()}
+    assert makes_recoding(method) is (release.private.recoding is not None)
+
+
+def test_every_method_that_generalizes_is_asked_for_its_recoding():
+    assert {one.name for one in RECODED} == set(PUBLISHERS) - set(PROJECTIONS)
+    assert not any(makes_recoding({"name": name, "parameters": {}}) for name in PROJECTIONS)
+    assert not makes_recoding({"name": "tree", "parameters": {"k": 2, "max_confidence": None}})
+    assert makes_recoding({"name": "ours", "parameters": {}})
+
+
+def test_what_cells_are_closures_of():
+    found = {(one.name, cells_of({"name": one.name, "parameters": one.parameters()})) for one in RECODED}
+    assert found == {
+        ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
+        ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
+        ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
+        ("nsvdist", None),
+    }  # fmt: skip
+    loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
+    assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None
 
 
 def test_a_trained_tree_is_accepted():
@@ -173,6 +211,11 @@ WRONG = {
     "k of NHAA below 1": ("nhaa", {}, parameter("k", 0), VALUE),
     "a huge omega": ("seqa", {}, parameter("omega", 2e9), VALUE),
     "confidence of 0": ("kactus", {}, parameter("confidence", 0), VALUE),
+    "a tiny c": ("mondrian", {}, parameter("c", 9.9e-13), VALUE),
+    "a tiny t": ("mondrian", {}, parameter("t", 1.234567e-300), VALUE),
+    "a huge l": ("mondrian", {}, parameter("l", 1e300), VALUE),
+    "many seconds": ("dmpd", {}, parameter("seconds", 1e10), VALUE),
+    "a tiny delta": ("iacc", {}, parameter("delta_d", 1e-200), VALUE),
     "an archive of one": ("pareto_dmpd", {}, parameter("archive", 1), VALUE),
     "no promise": ("mondrian", {}, drop(0), PROMISES),
     "less k": ("mondrian", {}, promise(0, k=4), PROMISES),

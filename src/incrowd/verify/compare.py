@@ -96,8 +96,9 @@ def _readings(own: pl.Series, dtype: pl.DataType) -> Iterator[tuple[pl.Series, p
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """Write values as text, whole floats as integers."""
+    """Write values as text, whole floats as integers, and zero without a sign."""
     if column.dtype.is_float():
+        column = pl.select(pl.when(column == 0).then(column.abs()).otherwise(column).alias(column.name)).to_series()
         whole = column.cast(pl.Int64(), strict=False)
         if (whole == column).all():
             column = whole

@@ -26,15 +26,17 @@ def check_extents(
         return
     cells, problems = payload.cells, []
     all_of_it = [(a == a.min()) & (b == b.max()) for a, b in zip(cells.lo, cells.hi, strict=True)]
+    by_group = claims.cells.startswith("groups")
+    in_order = np.argsort(cells.group, kind="stable") if by_group else None
     for m, q in enumerate(claims.quasi):
-        by_group = claims.cells.startswith("groups")
         if not by_group:
             again = _has_two(originals.quasi[m].index[rows], cells.cell[m], _left_out(payload, all_of_it, claims.cells))
             problems += wrong_rows(again, f"have another cell of {q.name!r} than rows of the same value")
         if claims.cells == "one for a value":
             continue
         owner, cell = (cells.group, cells.of_groups(m)) if by_group else (cells.cell[m], np.arange(len(cells.lo[m])))
-        least, most = _ends(codes[m], owner)
+        order = np.argsort(owner, kind="stable") if in_order is None else in_order
+        least, most = _ends(codes[m][order], owner[order])
         wide = wider_cells(q, payload.scales[m], (cells.lo[m][cell], cells.hi[m][cell]), least, most)
         if claims.cells.endswith("all"):
             wide &= ~all_of_it[m][cell]
@@ -59,8 +61,6 @@ def _has_two(value: Array, cell: Array, aside: Array) -> Array:
 
 
 def _ends(codes: Array, owner: Array) -> tuple[Array, Array]:
-    """Return the smallest and the largest code of each owner's rows; every owner has one."""
-    order = np.argsort(owner, kind="stable")
-    starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
-    found = codes[order]
-    return np.minimum.reduceat(found, starts), np.maximum.reduceat(found, starts)
+    """Return the smallest and the largest code of each owner's rows, which stand together; every owner has one."""
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    return np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)

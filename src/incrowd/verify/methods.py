@@ -91,6 +91,7 @@ _TREE_ESTIMATOR: dict[str, Fits] = {
 
 PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "mondrian": (_GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool},),
+    "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "infogain_mondrian": (_GROUPS,),
     "iack": (_GROUPS,),
     "iacc": (_GROUPS | _IACC,),
@@ -134,6 +135,7 @@ _PROJECTIONS = ("dmpd", "pareto_dmpd")
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
 _NO_RECODING = ("seqa", *_NON_HOMOGENEOUS, *_PROJECTIONS)
 _CELLS = {
+    "best_cuts": "groups",
     "infogain_mondrian": "groups",
     "seqa": "groups",
     "kactus": "groups or all",  # what is not on the path of a group
