@@ -18,8 +18,8 @@ def test_rounded_rules(tmp_path):
     refused = audit()
     assert refused.returncode == 2
     said = " ".join(refused.stderr.split())
-    assert "--people (n=)" in said
-    assert "--rounding (rounding=)" in said
+    assert "--people" in said
+    assert "--rounding" in said
     found = audit("--rounding", "0.0005", "--json")
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["level"] >= 110

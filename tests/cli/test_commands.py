@@ -73,7 +73,7 @@ def test_verify_says_what_it_could_not_check(home, monkeypatch, capsys):  # noqa
 def test_verify_of_nothing(home, monkeypatch, capsys):  # noqa: F811
     code, _, err = run(monkeypatch, capsys, "verify", "nothere")
     assert code == 2
-    assert "nothere does not exist" in err
+    assert "nothere" in err
     assert "--quasi" in err
 
 
@@ -108,9 +108,9 @@ def test_notes_say_what_no_promise_covers(home, monkeypatch, capsys):  # noqa: F
 
 def test_one_group_for_all_is_said(home, monkeypatch, capsys):  # noqa: F811
     found = notes(monkeypatch, capsys, k=20)
-    assert "every row is in one group" in found[-1]
+    assert "all rows are in one group" in found[-1]
     assert not any("k alone" in note for note in found)
-    assert not any("one group:" in note for note in notes(monkeypatch, capsys, k=5))
+    assert not any("in one group," in note for note in notes(monkeypatch, capsys, k=5))
 
 
 def test_leading_zeros_survive_the_whole_way(home, monkeypatch, capsys):  # noqa: F811

@@ -125,20 +125,23 @@ def test_scores_are_shown_although_the_picture_fails(monkeypatch, capsys, shown)
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("evaluate", "release"), "is a release folder: it takes --test"),
+        (("evaluate", "release"), "is a release folder: it needs test rows"),
         (("evaluate", "data.csv", "-k", "5"), "needs a schema"),
         (("evaluate", "nowhere", "-k", "5"), "neither a table nor a release folder"),
-        (("evaluate", "data.csv", "-s", "data.toml"), "give -k"),
-        (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--original", "data.csv"), "for release folders"),
+        (("evaluate", "data.csv", "-s", "data.toml"), "for example -k 10"),
+        (
+            ("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--original", "data.csv"),
+            "--original data.csv is only for release folders",
+        ),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--classifiers", "trees"), "no classifier 'trees'"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--plot", "data.toml"), "already exists"),
         (("compare", "data.csv", "-s", "data.toml", "-k", "five"), "-k is 'five'"),
-        (("compare", "data.csv", "-s", "data.toml", "--samples", "0"), "samples is 0"),
+        (("compare", "data.csv", "-s", "data.toml", "--samples", "0"), "--samples is 0"),
         (("compare", "data.csv", "-s", "data.toml", "--loss", "lm,lmm"), "no loss 'lmm'"),
         (("compare", "data.csv", "-s", "data.toml", "--set", "speed=1"), "None of the methods has a parameter 'speed'"),
         (("compare", "data.csv", "-s", "data.toml", "--set", "k=1"), "has an option of its own"),
         (("evaluate", "data.csv", "-s", "data.toml", "-k", "5", "--set", "seed=1"), "no parameter 'seed'"),
-        (("evaluate", "release", "--test", "test.csv", "--set", "a=1"), "no schema, method, k, l, --set or folds"),
+        (("evaluate", "release", "--test", "test.csv", "--set", "a=1"), "no schema, method, parameters or folds"),
     ],
 )
 @pytest.mark.usefixtures("office")

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,36 @@ def test_control_c_after_the_folders_have_their_names_says_that_they_are_there(h
     monkeypatch.setattr(Run, "tell", lambda _, stage, done, __: sending(signal.SIGINT)() if (stage, done) == ("writing", 1) else None)  # fmt: skip # noqa: E501
     code, out, err = publish(monkeypatch, capsys)
     assert (code, out) == (130, "")
-    assert err == "Stopped. Written and complete: out, out.private.\n"
+    assert err == "Stopped. Written and complete: out, out.private. Nothing else was written.\n"
     assert ic.verify("out").ok
+
+
+def test_a_stop_lists_the_ledger_and_the_copy_for_spreadsheets_too(home, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setattr(Run, "tell", lambda _, stage, done, __: sending(signal.SIGTERM)() if (stage, done) == ("writing", 1) else None)  # fmt: skip # noqa: E501
+    code, _, err = publish(monkeypatch, capsys, "--ledger", "ledger", "--excel-safe")
+    assert code == 143
+    listed = "ledger, out, out.private, out.excel.csv"
+    assert err == f"Stopped. Written and complete: {listed}. Nothing else was written.\n"
+    visible = {path.name for path in home.iterdir() if not path.name.startswith(".")}
+    assert visible == {"data.csv", "schema.toml", *listed.split(", ")}
+
+
+def test_a_stop_between_the_release_and_its_copy(home, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setattr("incrowd.io.write_excel_safe", sending(signal.SIGTERM))
+    code, _, err = publish(monkeypatch, capsys, "--ledger", "ledger", "--excel-safe")
+    assert code == 143
+    assert err == "Stopped. Written and complete: ledger, out, out.private. Nothing else was written.\n"
+    assert not Path("out.excel.csv").exists()
+
+
+def test_a_stop_before_the_release_leaves_only_the_ledger(home, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setattr("incrowd.io.atomic._written", deque())  # what other tests wrote has the same names
+    monkeypatch.setattr(folder, "_check_written", sending(signal.SIGTERM))
+    code, _, err = publish(monkeypatch, capsys, "--ledger", "ledger")
+    assert code == 143
+    assert err == "Stopped. Written and complete: ledger. Nothing else was written.\n"
+    assert not Path("out").exists()
+    assert len(Path("ledger").read_text().splitlines()) == 1  # its key, and no release
 
 
 def test_control_c_while_libraries_load(home, monkeypatch, capsys):  # noqa: F811
@@ -84,13 +113,13 @@ def test_a_fault_of_ours_shows_no_cell_and_no_traceback(home, monkeypatch, capsy
     monkeypatch.setattr(Release, "save", raising(ValueError(SECRET)))
     code, out, err = publish(monkeypatch, capsys)
     assert (code, out) == (1, "")
-    assert err.startswith("Error: ValueError in test_exits.py, line ")
-    assert "report it" in err
+    assert err.startswith("Error: Unexpected ValueError in test_exits.py, line ")
+    assert "report this bug" in err
     assert SECRET not in err
     assert "Traceback" not in err
     code, out, err = publish(monkeypatch, capsys, "--json")
     assert (code, err) == (1, "")
-    assert '"fact": "ValueError in test_exits.py' in out
+    assert '"fact": "Unexpected ValueError in test_exits.py' in out
 
 
 def test_work_that_was_cancelled_is_a_stop(home, monkeypatch, capsys):  # noqa: F811
@@ -148,7 +177,7 @@ def test_standard_output_that_is_full(home):  # noqa: F811
 
 def test_a_reader_that_has_seen_enough(home):  # noqa: F811
     done = shell("set -o pipefail; incrowd methods | head -1")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "methods\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Methods\n", "")
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,13 @@ LINES = GOOD.splitlines(keepends=True)
 BAD_DATA = {
     "empty file": ("", 2, ["empty"]),
     "header only": (LINES[0], 2, ["rows"]),
-    "one row": ("".join(LINES[:2]), 3, ["1 rows", "k = 2"]),
+    "one row": ("".join(LINES[:2]), 3, ["1 row ", "k = 2"]),
     "unknown column": (GOOD.replace("work,", "job,"), 2, ["'work'"]),
     "duplicate column names": (GOOD.replace("work,", "age,", 1), 2, ["age"]),
     "mixed types": (
         GOOD.replace(",23,", f",{SECRET},"),
         2,
-        ["'age'", "18 rows are numbers", "2 rows", "first in row 7"],
+        ["'age'", "18 numbers", "2 other texts", "first in row 7"],
     ),
     "all-missing column": (GOOD.replace(",a,", ",,").replace(",b,", ",,"), 2, ["'work'", "all 20"]),
     "NUL bytes": (GOOD.replace("x\n", "\0\n", 1), 2, ["NUL"]),
@@ -119,7 +119,7 @@ def with_taxonomy(rows):
 
 def test_value_missing_from_a_taxonomy(home, monkeypatch, capsys):
     with_taxonomy("a,any,*\nc,any,*\n")
-    assert_refused(home, monkeypatch, capsys, 2, "'work'", "10 rows", "1 distinct")
+    assert_refused(home, monkeypatch, capsys, 2, "'work'", "10 rows", "1 distinct value outside")
 
 
 def test_taxonomy_that_is_not_a_tree(home, monkeypatch, capsys):
@@ -129,10 +129,10 @@ def test_taxonomy_that_is_not_a_tree(home, monkeypatch, capsys):
 
 def test_output_folder_that_exists(home, monkeypatch, capsys):
     (home / "out").mkdir()
-    assert_refused(home, monkeypatch, capsys, 2, "out exists")
+    assert_refused(home, monkeypatch, capsys, 2, "'out' already exists")
     (home / "out").rmdir()
     (home / "out.private").mkdir()
-    assert_refused(home, monkeypatch, capsys, 2, "out.private exists")
+    assert_refused(home, monkeypatch, capsys, 2, "'out.private' already exists")
 
 
 def test_schema_that_is_not_one(home, monkeypatch, capsys):
@@ -192,4 +192,4 @@ def test_wrong_usage(home, monkeypatch, capsys):
     assert "no method 'magic'" in err
     code, _, err = publish(monkeypatch, capsys, "-l", "1.5", "--l-kind", "most")
     assert code == 2
-    assert "l_kind is 'most'" in err
+    assert "--l-kind is 'most'" in err

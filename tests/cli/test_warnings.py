@@ -60,7 +60,7 @@ def test_exact_domains_are_a_choice_with_a_warning(home, monkeypatch, capsys):  
 def test_the_paper_mode_warns(home, monkeypatch, capsys):  # noqa: F811
     code, _, err = publish(monkeypatch, capsys, "-q", "--set", "mode=paper")
     assert code == 0
-    assert "Warning: mode='paper'" in err
+    assert "Warning: --set mode=paper" in err
 
 
 def test_formulas_are_warned_of_and_kept_out_of_a_copy(home, monkeypatch, capsys):  # noqa: F811

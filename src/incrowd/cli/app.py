@@ -11,6 +11,7 @@ from incrowd.cli import attacking, evaluating
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
 from incrowd.cli.show import Screen
+from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
 from incrowd.version import __version__
 
@@ -29,7 +30,7 @@ Tokens = Annotated[
     list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
 ]
 LKinds = "frequency, distinct, entropy or recursive."
-_OWN = {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"}
+_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha")}
 
 
 @app.callback(invoke_without_command=True)
@@ -72,7 +73,7 @@ def publish(
     data: Data,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file made by init.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write; must not exist.")],
-    k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")],
+    k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")],
     method: Method = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
     l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
@@ -82,8 +83,10 @@ def publish(
     seed: Annotated[
         int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
-    attack: Annotated[bool, typer.Option("--attack", help="Attack it first; write nothing if that succeeds.")] = False,
-    ledger: Annotated[Path | None, typer.Option(help="File that remembers releases about the same people.")] = None,
+    attack: Annotated[
+        bool, typer.Option("--attack", help="Attack it first; write nothing if an attack succeeds.")
+    ] = False,
+    ledger: Annotated[Path | None, typer.Option(help="File that records releases, to warn of a second one.")] = None,
     refuse_repeat: Annotated[
         bool, typer.Option("--refuse-repeat", help="With --ledger: refuse a second release about the same people.")
     ] = False,
@@ -103,8 +106,8 @@ def publish(
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
-        fact = f"--l-kind is {l_kind}, and -l was not given"
-        raise ParameterError(fact, "say how diverse: -l 2")
+        fact = "Option --l-kind needs -l"
+        raise ParameterError(fact, f"give both, for example -l 2 --l-kind {l_kind}")
     parameters |= own_parameters(option, _OWN)
     with screen.progress() as progress:
         from incrowd import workflow
@@ -124,13 +127,13 @@ def publish(
 
 @app.command()
 def verify(
-    release: Annotated[str, typer.Argument(help="A release folder, or somebody else's table with --quasi.")],
+    release: Annotated[str, typer.Argument(help="A release folder, or a table from elsewhere with --quasi.")],
     original: Annotated[str | None, typer.Option(help="The table it was made from, to check everything.")] = None,
     quasi: Annotated[
-        str | None, typer.Option(help="For a table of other origin: its quasi-identifiers, comma separated.")
+        str | None, typer.Option(help="For a table from elsewhere: its quasi-identifiers, comma-separated.")
     ] = None,
-    sensitive: Annotated[str | None, typer.Option(help="For a table of other origin: its sensitive column.")] = None,
-    k: Annotated[int | None, typer.Option("-k", help="The k that a table of other origin should keep.")] = None,
+    sensitive: Annotated[str | None, typer.Option(help="For a table from elsewhere: its sensitive column.")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="The k that a table from elsewhere should keep.")] = None,
     l: Annotated[float | None, typer.Option("-l", help="The l that it should keep.")] = None,
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
@@ -164,9 +167,13 @@ def audit(
     data: Annotated[
         str | None, typer.Argument(help="The table that the model was fitted with; baskets for rules.")
     ] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Tells what is public: quasi.")] = None,
-    k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")] = 10,
-    public: Annotated[str | None, typer.Option(help="For rules: items that somebody may know, with commas.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Schema file; its quasi-identifiers are public.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")] = 10,
+    public: Annotated[
+        str | None, typer.Option(help="For rules: items that somebody may know, comma-separated.")
+    ] = None,
     people: Annotated[
         int | None, typer.Option(help="For rules without a table: how many people they are about.")
     ] = None,
@@ -175,11 +182,11 @@ def audit(
     ] = 0.0,
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
-    repair: Annotated[Path | None, typer.Option(help="Write a mended model or rule table to this file.")] = None,
+    repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find out whom a model of any origin gives away; exit code 3 if somebody is in a crowd below k."""
+    """Find out whom a model reveals, whoever made it; exit code 3 if somebody is in a crowd smaller than k."""
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
         from incrowd import io, workflow
@@ -195,8 +202,8 @@ def audit(
     if repair is not None and not found.ok:
         workflow.save_repair(found, repair)
         keeps = getattr(found, "mends", True)  # of rules it is not always known
-        told = f"keeps k = {k}" if keeps else f"lacks what was found; it is not known whether it keeps k = {k}"
-        screen.say(f"Wrote {repair}, which {told}.")
+        outcome = f"keeps k = {k}" if keeps else f"has none of these breaches; whether it keeps k = {k} is not known"
+        screen.say(f"Wrote {repair}, which {outcome}.")
     if not found.ok:
         raise typer.Exit(NOT_MET)
 
@@ -208,7 +215,7 @@ app.command()(attacking.attack)
 
 @app.command()
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Tell more about this one, with its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Describe this method, with its parameters.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the methods: paper, promise, recoding, cost."""
@@ -220,7 +227,7 @@ def methods(
         Screen().say(describe(name))
     elif not screen.data(known()):
         shown = ("name", "paper", "promises", "recoding")
-        screen.table("methods", [{name: row[name] for name in shown} for row in known()])
+        screen.table("Methods", [{name: row[name] for name in shown} for row in known()])
         screen.say("More about one of them, with its parameters: incrowd methods NAME")
 
 
@@ -228,21 +235,21 @@ def methods(
 def bench(
     name: Annotated[str | None, typer.Argument(help="The experiment; without it, all are listed.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small part of it: one fold, few samples.")] = False,
-    classifiers: Annotated[str | None, typer.Option(help="weka, sklearn, or names with commas between them.")] = None,
-    datasets: Annotated[str | None, typer.Option(help="Tables, with commas between them; all if not given.")] = None,
+    classifiers: Annotated[str | None, typer.Option(help="weka, sklearn, or names, comma-separated.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Tables, comma-separated; all if not given.")] = None,
     jobs: Jobs = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for JSON, Markdown and figure.")] = Path(
         "docs/results"
     ),
     store: Annotated[
-        Path | None, typer.Option(help="Folder of finished cells: a run that was stopped goes on from there.")
+        Path | None, typer.Option(help="Folder of finished results: a run that was stopped continues from there.")
     ] = None,
     finished_only: Annotated[
-        bool, typer.Option("--finished", help="Report what the store has, and compute nothing.")
+        bool, typer.Option("--finished", help="Report what is in the store, and compute nothing.")
     ] = False,
     earlier: Annotated[
         list[Path] | None,
-        typer.Option(help="NAME.json of an earlier run: what it says of tables and classifiers is not computed again."),
+        typer.Option(help="NAME.json of an earlier run; the tables and classifiers in it are not computed again."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -252,10 +259,10 @@ def bench(
 
     screen = Screen(quiet=quiet, as_json=as_json)
     if name is None:
-        benching.listed(screen)
+        benching.list_experiments(screen)
         return
     if store is not None:
-        keep("What is finished is in the store: the same command goes on from there.")
+        keep("What is finished is in the store: the same command continues from there.")
     benching.run(
         screen,
         name,
@@ -273,10 +280,10 @@ def bench(
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to work in.")] = Path("incrowd-demo"),
-    k: Annotated[int, typer.Option("-k", help="Least size of the crowd.")] = 50,
+    k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")] = 50,
 ) -> None:
-    """Tell the whole story on real census data, in under a minute."""
-    from incrowd.cli.demo import tell
+    """Publish, check and use real census data, in under a minute."""
+    from incrowd.cli.demo import run_demo
 
-    keep(f"What was made until then is in {output}, if it is there.")
-    tell(Screen(), output, k)
+    keep(f"Whatever the demo has made is in {output}.")
+    run_demo(Screen(), output, k)

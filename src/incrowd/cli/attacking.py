@@ -19,7 +19,7 @@ def attack(
         list[Path] | None, typer.Option(help="Folder of another release about the same people. Repeatable.")
     ] = None,
     known: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of sensitive values that the adversary knows.")
+        float, typer.Option(min=0.0, max=1.0, help="Share of the sensitive values that the adversary already knows.")
     ] = 0.0,
     non_members: Annotated[
         str | None, typer.Option(help="People who are not in the table, to compare predictions with.")
@@ -27,17 +27,17 @@ def attack(
     attacks: Annotated[
         str | None,
         typer.Option(
-            help="Some of linking, matching, reconstruction, classifier, intersection, differencing, guessed-seed, "
-            "with commas; all without."
+            help="Any of linking, matching, reconstruction, classifier, intersection, differencing, guessed-seed, "
+            "comma-separated; default: all."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the adversary's own randomness.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the adversary's own random choices.")] = 0,
     query: Query = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Attack a release as somebody would who knows all quasi-identifiers; exit code 3 if that beats its promise."""
+    """Attack a release as somebody would who knows all quasi-identifiers; exit code 3 if a promise is broken."""
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
         from incrowd import workflow

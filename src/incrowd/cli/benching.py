@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from incrowd.experiments import Options
 
 
-def listed(screen: Screen) -> None:
+def list_experiments(screen: Screen) -> None:
     """Print the experiments that there are."""
     from incrowd.experiments import experiments
 

@@ -1,4 +1,4 @@
-"""The whole story on real data: from a table of people to a checked release, and what it is still good for."""
+"""The demo on real data: from a table of people to a checked release, and what it is still good for."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from incrowd.verify import verify
 _MARKER = "made-by-incrowd-demo"
 
 
-def tell(screen: Screen, folder: Path, k: int) -> None:
+def run_demo(screen: Screen, folder: Path, k: int) -> None:
     """Work in `folder`, replacing what an earlier demo left there and nothing else."""
     if folder.exists() and not (folder / _MARKER).exists():
-        fact = f"{folder} exists and was not made by the demo"
+        fact = f"'{folder}' already exists and was not made by the demo"
         raise ParameterError(fact, "choose another folder with -o")
     start = time.perf_counter()
     shutil.rmtree(folder, ignore_errors=True)
@@ -34,14 +34,14 @@ def tell(screen: Screen, folder: Path, k: int) -> None:
 
     screen.head("1. A table of people")
     screen.say(
-        f"Adult, 1994 census: {train.height} people. Some of what a neighbour could know, and what nobody should learn:"
+        f"Adult, 1994 census: {train.height} people. What a neighbour may know, and the income, which nobody may:"
     )
     shown = [*schema.quasi[:5], "income"]
     screen.table("people.csv", train.select(shown).head(3).to_dicts())
     crowd = train.group_by(schema.quasi).len()
     alone = crowd.filter(pl.col("len") == 1).height
     screen.say(
-        f"{alone} of them are alone with their combination of {len(schema.quasi)} attributes: known by them, found out."
+        f"{alone} of them have a combination of {len(schema.quasi)} attributes that nobody shares: it names them."
     )
 
     screen.head(f"2. Publish with k = {k}")
@@ -54,38 +54,38 @@ def tell(screen: Screen, folder: Path, k: int) -> None:
     screen.table("release/release.csv", rows.to_dicts())
     counts = release.manifest.rows
     screen.say(
-        f"{counts.released} rows, each hidden among {k} that it has chosen itself, with the distribution of their"
+        f"{counts.released} rows, each of which fits at least {k} people, with the distribution of incomes among people"
     )
-    screen.say(f"incomes in place of its own; {counts.missing} rows lacked a value and were left out.")
-    lost = f"{release.loss('lm'):.3f}; in groups that share one cell (Mondrian) it is {plain.loss('lm'):.3f}"
-    screen.say(f"Information loss on a scale from 0 to 1: {lost}.")
+    screen.say(f"like them; {counts.missing} rows had a missing value and were left out.")
+    lost = f"{release.loss('lm'):.1%}; with groups of equal rows (Mondrian) it is {plain.loss('lm'):.1%}"
+    screen.say(f"Detail lost: {lost}.")
 
     screen.head("3. Check it, by code that shares nothing with the publisher")
     screen.verdict(verify(folder / "release", train))
 
-    screen.head("4. Spoil it, and check again")
-    spoiled = folder / "spoiled"
-    shutil.copytree(folder / "release", spoiled)
-    _spoil(spoiled)
-    for violation in verify(spoiled).violations:
-        screen.say(f"refused: {violation}")
-    shutil.rmtree(spoiled)
+    screen.head("4. Damage it, and check again")
+    damaged = folder / "damaged"
+    shutil.copytree(folder / "release", damaged)
+    _damage(damaged)
+    for violation in verify(damaged).violations:
+        screen.say(f"Refused: {violation}")
+    shutil.rmtree(damaged)
 
     screen.head("5. What is it still good for?")
     accuracies = _accuracies({"NSVDist": release, "Mondrian": plain}, train, test, schema.quasi)
     screen.table(
-        "a decision tree, tested on 15 060 people who are not in the release",
+        "A decision tree, tested on 15 060 people who are not in the release",
         [{"trained on": name, "accuracy": f"{value:.1%}"} for name, value in accuracies.items()],
     )
     screen.say(
-        f"\nDone in {time.perf_counter() - start:.1f} s. Look into {folder}/release; its .private stays at home."
+        f"\nDone in {time.perf_counter() - start:.1f} s. Look into {folder}/release; keep release.private to yourself."
     )
-    screen.say("Your own table: incrowd init data.csv -o data.toml, edit data.toml, then")
-    screen.say("                incrowd publish data.csv -s data.toml -k 10 -o release")
+    screen.say("With your own table: incrowd init data.csv -o data.toml, edit data.toml, then")
+    screen.say("                     incrowd publish data.csv -s data.toml -k 10 -o release")
 
 
-def _spoil(folder: Path) -> None:
-    """Take one row away, as a careless hand might."""
+def _damage(folder: Path) -> None:
+    """Remove one row, as a careless edit might."""
     frame = pl.read_parquet(folder / "release.parquet").head(-1)
     frame.write_parquet(folder / "release.parquet")
     frame = pl.read_csv(folder / "release.csv", infer_schema=False).head(-1)

@@ -10,6 +10,7 @@ import typer
 from incrowd.cli.exits import NOT_MET, keep
 from incrowd.cli.options import Jobs, Json, Method, Own, Quiet, Seed, own_parameters
 from incrowd.cli.show import Screen
+from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _SchemaFile = Annotated[Path | None, typer.Option("--schema", "-s", help="Schema file made by init, for a table.")]
 _Classifiers = Annotated[
-    str, typer.Option(help="With commas: tree, naive_bayes, logistic, boosting, forest, svc, j48, jrip, nb, ...")
+    str, typer.Option(help="Comma-separated: tree, naive_bayes, logistic, boosting, forest, svc, j48, jrip, nb, ...")
 ]
 _Cv = Annotated[str | None, typer.Option(help="Folds, or repeats and folds such as 5x2; 10 without --test.")]
 _Test = Annotated[str | None, typer.Option(help="Table of test rows.")]
@@ -25,8 +26,8 @@ _Samples = Annotated[int, typer.Option(help="Samples drawn from each release.")]
 _Training = Annotated[str, typer.Option(help="samples, soft, cells or majority_labels.")]
 _Rows = Annotated[str, typer.Option("--test-rows", help="raw, or generalized as the release is.")]
 _Plot = Annotated[Path | None, typer.Option(help="Draw a figure into this .svg or .png file.")]
-_Dark = Annotated[bool, typer.Option("--dark", help="Draw it on a dark ground.")]
-_TAKEN = {"k": "-k", "l": "-l"}
+_Dark = Annotated[bool, typer.Option("--dark", help="Draw it on a dark background.")]
+_TAKEN = {name: OPTIONS[name] for name in ("k", "l")}
 _DEFAULT = "tree,naive_bayes,logistic"
 
 
@@ -34,12 +35,12 @@ def evaluate(
     data: Annotated[str, typer.Argument(help="A release folder with --test, or a table with -s, -m and -k.")],
     schema: _SchemaFile = None,
     method: Method = None,
-    k: Annotated[int | None, typer.Option("-k", help="Least size of the crowd.")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Size of the smallest crowd.")] = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
     option: Own = None,
     test: _Test = None,
     original: Annotated[
-        str | None, typer.Option(help="For a release: the table that it was made of, to compare with.")
+        str | None, typer.Option(help="For a release: the table that it was made from, to compare with.")
     ] = None,
     cv: _Cv = None,
     classifiers: _Classifiers = _DEFAULT,
@@ -53,7 +54,7 @@ def evaluate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find out what classifiers keep of what they learn when they are trained on a release."""
+    """Measure how much accuracy classifiers keep when they are trained on a release."""
     screen = Screen(quiet=quiet, as_json=as_json)
     _check_plot(plot)
     given = {name: value for name, value in {"k": k, "l": l}.items() if value is not None}
@@ -73,10 +74,10 @@ def compare(
     data: Annotated[str, typer.Argument(help="The table.")],
     schema: _SchemaFile = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="Methods, with commas; see: incrowd methods.")
+        str, typer.Option("--method", "-m", help="Methods, comma-separated; see: incrowd methods.")
     ] = "mondrian,nsvdist",
-    k: Annotated[str, typer.Option("-k", help="Sizes of the crowd, with commas.")] = "5,10,25,50",
-    l: Annotated[str, typer.Option("-l", help="Diversities of sensitive values, with commas; 1 is none.")] = "1",
+    k: Annotated[str, typer.Option("-k", help="Sizes of the smallest crowd, comma-separated.")] = "5,10,25,50",
+    l: Annotated[str, typer.Option("-l", help="Diversities of sensitive values, comma-separated; 1 is none.")] = "1",
     option: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE, for all methods with such a parameter. Repeatable.")
     ] = None,
@@ -86,22 +87,24 @@ def compare(
     samples: _Samples = 10,
     training: _Training = "samples",
     test_rows: _Rows = "raw",
-    losses: Annotated[str, typer.Option("--loss", help="Losses of the releases, with commas.")] = "lm",
+    losses: Annotated[
+        str, typer.Option("--loss", help="Losses of the releases, comma-separated; lm is the detail lost.")
+    ] = "lm",
     seed: Seed = 0,
     jobs: Jobs = None,
     store: Annotated[
-        Path | None, typer.Option(help="File of what is finished: a run that was stopped goes on from it.")
+        Path | None, typer.Option(help="File of finished results: a run that was stopped continues from it.")
     ] = None,
     plot: _Plot = None,
     dark: _Dark = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare methods on one table: what classifiers keep at each k."""
+    """Compare methods on one table: how much accuracy classifiers keep at each k."""
     screen = Screen(quiet=quiet, as_json=as_json)
     _check_plot(plot)
     if store is not None:
-        keep("What is finished is in the store: the same command goes on from there.")
+        keep("What is finished is in the store: the same command continues from there.")
     with screen.progress() as progress:
         from incrowd import workflow
 
@@ -132,11 +135,11 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> list[Any]
         return [kind(part) for part in text.split(",")]
     except ValueError:
         fact = f"{option} is {text!r}"
-        raise ParameterError(fact, "use numbers, with commas between them: 5,10,50") from None
+        raise ParameterError(fact, "use numbers, comma-separated: 5,10,50") from None
 
 
 def _check_plot(plot: Path | None) -> None:
-    """Refuse a picture that could not be written, before anything is computed."""
+    """Refuse a figure that could not be written, before anything is computed."""
     if plot is None:
         return
     from incrowd import io, plots

@@ -1,6 +1,6 @@
 """How the command line ends: a documented exit code and a sentence for each way, and no traceback.
 
-Only light modules are imported here, so that Ctrl-C is heard while the heavy ones load.
+Only light modules are imported here, so that Ctrl-C is handled while the heavy ones load.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from incrowd.cli.terms import as_options, explain_usage, is_usage_error
 from incrowd.errors import (
     Cancelled,
     IncrowdError,
@@ -31,7 +32,7 @@ from incrowd.errors import (
 FAULT, BAD_INPUT, NOT_MET, NOT_CHECKED, INTERRUPTED = 1, 2, 3, 4, 130
 CODES = (
     "Exit codes: 0 done, 2 bad input, 3 privacy not met, 4 could not be checked, "
-    "130 stopped by Ctrl-C, 143 by SIGTERM, 1 a fault of incrowd itself."
+    "130 stopped by Ctrl-C, 143 by SIGTERM, 1 a bug in incrowd."
 )
 
 _SIGNALS = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
@@ -39,9 +40,9 @@ _NO_MEMORY = (
     "allocate memory", "failed to map segment", "memory allocation", "out of memory", "spawn threads", "new thread",
 )  # fmt: skip
 _MORE_MEMORY = (
-    "raise the limit (ulimit -v), close other programs, or publish fewer rows or columns; nothing is half done"
+    "raise the limit (ulimit -v), close other programs, or publish fewer rows or columns; no output is incomplete"
 )
-_REPORT = "this is a fault of incrowd: report it; INCROWD_TRACEBACK=1 shows where, and may show values of the table"
+_REPORT = "report this bug in incrowd; INCROWD_TRACEBACK=1 shows where it is, and may show values of the table"
 
 
 class Terminated(BaseException):
@@ -78,11 +79,11 @@ def run() -> None:
     with _handlers(), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # what matters is in the result
         try:
-            _be_careful_with_text()
+            _escape_unknown_characters()
             from incrowd.cli.app import app
 
-            app()
-            code = 0
+            code = app(standalone_mode=False) or 0
+            code = _stopped() if code == INTERRUPTED else code
         except BaseException as error:
             code = _end(error)
         code = _flush(code)
@@ -93,10 +94,17 @@ def _end(error: BaseException) -> int:
     """Say what happened, and return the exit code."""
     if isinstance(error, SystemExit) and error.code != INTERRUPTED:
         return error.code if isinstance(error.code, int) else FAULT
+    if type(error).__name__ == "NoArgsIsHelpError":
+        _tell(str(error))
+        return BAD_INPUT
+    if is_usage_error(error):
+        return complain(explain_usage(error), BAD_INPUT)
     if isinstance(error, InfeasibleError | VerificationError):
         return complain(error, NOT_MET)
-    if isinstance(error, Cancelled | KeyboardInterrupt | SystemExit) or (
-        _state.signal is not None and not isinstance(error, IncrowdError)
+    if (
+        isinstance(error, Cancelled | KeyboardInterrupt | SystemExit)
+        or type(error).__name__ == "Abort"
+        or (_state.signal is not None and not isinstance(error, IncrowdError))
     ):
         return _stopped()
     if isinstance(error, IncrowdError):
@@ -104,25 +112,26 @@ def _end(error: BaseException) -> int:
     if _lacks_memory(error):
         return complain(InputError("There is not enough memory for this", _MORE_MEMORY), BAD_INPUT)
     if isinstance(error, OSError):
-        where = f'"{error.filename}"' if error.filename else "a file"
+        where = f"'{error.filename}'" if error.filename else "a file"
         fact = f"Could not read or write {where}: {os.strerror(error.errno) if error.errno else type(error).__name__}"
         return complain(InputError(fact, "correct the cause and run it again"), BAD_INPUT)
     if os.environ.get("INCROWD_TRACEBACK"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    fact = f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
+    fact = f"Unexpected {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
     return complain(IncrowdError(fact, _REPORT), FAULT)
 
 
 def complain(error: IncrowdError, code: int) -> int:
     """Say what is wrong, for people or as JSON, and return the exit code."""
     if "--json" in sys.argv:
-        found: dict[str, Any] = {"error": type(error).__name__, "fact": error.fact, "hint": error.hint}
+        hint = None if error.hint is None else as_options(error.hint)
+        found: dict[str, Any] = {"error": type(error).__name__, "fact": as_options(error.fact), "hint": hint}
         found |= {name: getattr(error, name) for name in ("best", "violations") if hasattr(error, name)}
         with suppress(OSError):
             print(json.dumps(found, ensure_ascii=False), flush=True)  # noqa: T201
     else:
-        _tell(f"Error: {error}")
+        _tell(f"Error: {as_options(str(error))}")
     if written := _written():
         _tell(written)
     return code
@@ -141,29 +150,29 @@ def _written() -> str:
     before = {id(path) for path in _state.written_before}
     mine = [path for path in _written_paths() if id(path) not in before]
     names = dict.fromkeys(str(path) for path in mine if os.path.lexists(path))  # parts of a folder have moved with it
-    return f"Written and complete: {', '.join(names)}." if names else ""
+    return f"Written and complete: {', '.join(names)}. {_state.kept or 'Nothing else was written.'}" if names else ""
 
 
 def _tell(text: str) -> None:
-    with suppress(OSError, ValueError):  # there is nobody to tell
+    with suppress(OSError, ValueError):  # standard error is closed
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _lacks_memory(error: BaseException) -> bool:
     seen: BaseException | None = error
     while seen is not None:
-        told = str(seen).lower()
+        message = str(seen).lower()
         is_about_it = isinstance(seen, OSError | ImportError | RuntimeError) or type(seen).__name__ == "PanicException"
         if isinstance(seen, MemoryError) or (isinstance(seen, OSError) and seen.errno == errno.ENOMEM):
             return True
-        if is_about_it and any(words in told for words in _NO_MEMORY):
+        if is_about_it and any(words in message for words in _NO_MEMORY):
             return True
         seen = seen.__cause__ or seen.__context__
     return False
 
 
 def _flush(code: int) -> int:
-    """Write out what is printed; a standard output that takes nothing is said once, not again at the very end."""
+    """Write out what is printed; one that cannot be written is reported once, not again at exit."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -175,9 +184,9 @@ def _flush(code: int) -> int:
 
 
 def unwritable_output(error: OSError) -> InputError:
-    """Say that standard output takes nothing."""
+    """Say that standard output cannot be written."""
     fact = f"Standard output cannot be written: {os.strerror(error.errno or 0)}"
-    return InputError(fact, "give it a place with room")
+    return InputError(fact, "free some space, or write elsewhere")
 
 
 def mute_output() -> None:
@@ -188,8 +197,8 @@ def mute_output() -> None:
         os.close(nowhere)
 
 
-def _be_careful_with_text() -> None:
-    """Write names of files that the terminal's encoding lacks with escapes."""
+def _escape_unknown_characters() -> None:
+    """Write escapes for characters, in names of files, that the terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -198,13 +207,13 @@ def _be_careful_with_text() -> None:
 
 @contextmanager
 def _handlers() -> Iterator[None]:
-    """Hear SIGINT, SIGTERM and SIGHUP, unless somebody else does or they are ignored."""
+    """Handle SIGINT, SIGTERM and SIGHUP, unless somebody else does or they are ignored."""
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        for name, usual in _SIGNALS.items():
+        for name, default in _SIGNALS.items():
             number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) == usual:
-                before[number] = signal.signal(number, _heard)
+            if number is not None and signal.getsignal(number) == default:
+                before[number] = signal.signal(number, _stop)
     try:
         yield
     finally:
@@ -212,7 +221,7 @@ def _handlers() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _heard(number: int, _frame: FrameType | None) -> None:
+def _stop(number: int, _frame: FrameType | None) -> None:
     if number != signal.SIGINT and _state.signal == number:
         return  # it is ending already, and must not be disturbed while it cleans up
     _state.signal = number

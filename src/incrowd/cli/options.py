@@ -1,4 +1,4 @@
-"""Options that several commands share, and a method's own parameters as people type them: --set NAME=VALUE."""
+"""Options that several commands share, and a method's own parameters: --set NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Method = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help="See: incrowd methods. Without it nsvdist, or mondrian where that cannot do what you ask.",
+        help="See: incrowd methods. Default: nsvdist, or mondrian where that cannot do what you ask.",
     ),
 ]
 Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]
@@ -22,7 +22,7 @@ Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a d
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of folds, samples and other choices that protect nobody.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of folds and samples; it protects nobody.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables; warnings stay.")]
 
@@ -30,7 +30,7 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def names(text: str | None) -> list[str] | None:
-    """Split names with commas between them."""
+    """Split comma-separated names."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -48,8 +48,8 @@ def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str
     for option in options or []:
         name, equals, value = option.partition("=")
         if not equals:
-            fact = f"--set got {option!r}"
-            raise ParameterError(fact, "write --set NAME=VALUE, for example --set recoding=single")
+            fact = f"Option --set got {option!r}, which is not NAME=VALUE"
+            raise ParameterError(fact, "write for example --set recoding=single")
         word = value.strip().lower()
         try:
             read[name.strip()] = _WORDS[word] if word in _WORDS else json.loads(value)
@@ -57,6 +57,6 @@ def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str
             read[name.strip()] = value
     twice = sorted(set(read) & set(taken))
     if twice:
-        fact = f"--set names {', '.join(twice)}, which has an option of its own"
+        fact = f"Option --set names {', '.join(map(repr, twice))}, which has an option of its own"
         raise ParameterError(fact, f"use {' and '.join(taken[name] for name in twice)}")
     return read

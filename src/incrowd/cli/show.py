@@ -12,6 +12,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from incrowd.cli.exits import mute_output, unwritable_output
+from incrowd.cli.terms import as_options
+from incrowd.errors import counted
 
 if TYPE_CHECKING:
     from incrowd.verify import Verdict
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 
 _SHORT = 24  # characters of a name that is not broken into lines
 _REACHED = {
-    ("k",): "{k} people in the smallest crowd",
-    ("l_distinct",): "at least {l_distinct} values in each",
-    ("alpha", "l_frequency"): "no value has more than {alpha:.1%} of one (l = {l_frequency:.4g})",
-    ("t",): "none is further than {t:.4g} from the whole table (t)",
+    ("k",): "smallest crowd {k}",
+    ("l_distinct",): "fewest sensitive values in a crowd {l_distinct}",
+    ("alpha", "l_frequency"): "largest share of one value {alpha:.1%} (l = {l_frequency:.4g})",
+    ("t",): "largest distance from the whole table {t:.4g} (t)",
 }
 _DETAILS = {
     "l_frequency", "l_entropy", "l_recursive", "block_min", "originals_per_release_min", "releases_per_original_min",
@@ -33,7 +35,7 @@ _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not 
 
 
 class _Console(Console):
-    """A console that goes on when whoever reads has seen enough: the exit code still tells."""
+    """A console that survives a closed pipe, so that the exit code is still right."""
 
     def on_broken_pipe(self) -> None:
         """Print nothing more."""
@@ -82,14 +84,14 @@ class Screen:
         return self.as_json
 
     def aside(self, text: str) -> None:
-        """Tell somebody who is watching a line that is no result."""
+        """Print a line that is not part of the result, for somebody who is watching."""
         if not self.quiet and self.err.is_terminal:
             self.err.print(text, markup=False, soft_wrap=True)
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Print warnings on standard error, whatever the verbosity."""
         for text in warnings:
-            self.err.print(f"Warning: {text}", markup=False, soft_wrap=True)
+            self.err.print(f"Warning: {as_options(text)}", markup=False, soft_wrap=True)
 
     def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Print rows as a table."""
@@ -102,27 +104,27 @@ class Screen:
         self._print(table)
 
     def publication(self, done: Publication) -> None:
-        """Print what was published, what it cost, and what a careful person would want to know."""
+        """Print what was published, what it cost, and what to be careful about."""
         release, overview = done.release, done.overview
         manifest = release.manifest
         rows, method = manifest.rows, manifest.method.name
         self.say(f"Published {rows.released} of {rows.input} rows{overview.form} with {method}: {manifest.promises}.")
         if rows.missing:
-            self.say(f"{rows.missing} rows were left out for a missing value.")
+            self.say(f"Left out because a value is missing: {counted(rows.missing, 'row')}.")
         if rows.suppressed:
-            self.say(f"{rows.suppressed} rows were suppressed.")
+            self.say(f"Suppressed: {counted(rows.suppressed, 'row')}.")
         if overview.columns:
             self.table(overview.title, overview.columns)
         self.say("Verified against the original by independent code: every promise holds.")
         self.say(f"Reached: {_levels(release.levels or {})}")
         for note in done.notes:
-            self.say(f"Note: {note}")
+            self.say(f"Note: {as_options(note)}")
         for copy in done.copies:
             self.say(f"For spreadsheets: {copy}")
-        self.say(f"Give away: {done.folder}   Keep to yourself: {done.private}")
+        self.say(f"Share: {done.folder}   Keep private: {done.private}")
 
     def verdict(self, verdict: Verdict) -> None:
-        """Print every check, the levels reached, and once more what is broken or was not looked at."""
+        """Print every check, the levels reached, and once more what is broken or was not checked."""
         if self.quiet and not verdict.complete:
             self.warn(_unchecked(verdict))
         table = Table(header_style="bold")
@@ -131,13 +133,13 @@ class Screen:
         for check in verdict.checks:
             table.add_row(_plain(check.name), _MARK[check.ok], _plain(check.detail))
         self._print(table)
-        if told := _levels(verdict.levels):
-            self.say(f"Reached: {told}")
+        if reached := _levels(verdict.levels):
+            self.say(f"Reached: {reached}")
         if verdict.ok and any(check.ok for check in verdict.checks):
             self._print("[bold green]Every promise that could be checked holds.[/]", markup=True)
         elif verdict.ok:
             self._print("[bold yellow]No promise was checked.[/]", markup=True)
-        for line in [*_not_looked_at(verdict), *_unchecked(verdict)]:
+        for line in [*_without_original(verdict), *_unchecked(verdict)]:
             self.say(line)
         for violation in verdict.violations:
             self._print(f"[bold red]BROKEN[/] {_plain(violation)}", markup=True)
@@ -167,7 +169,7 @@ class Screen:
             yield report
 
 
-def _not_looked_at(verdict: Verdict) -> list[str]:
+def _without_original(verdict: Verdict) -> list[str]:
     """Say what a check of the public files alone leaves out."""
     skipped = [check.detail for check in verdict.checks if check.name == "original" and check.ok is None]
     return [f"The original was not given: {detail.removeprefix('needs the original: ')}." for detail in skipped]
@@ -184,11 +186,12 @@ def _unchecked(verdict: Verdict) -> list[str]:
 
 
 def _levels(levels: Mapping[str, float | int | None]) -> str:
-    """Say in words what was reached; the rest is in the verdict of `incrowd verify --json`."""
+    """Say in words which levels were reached; `incrowd verify --json` has all of them."""
     known = {name: value for name, value in levels.items() if value is not None}
-    told = [words.format(**known) for names, words in _REACHED.items() if all(name in known for name in names)]
-    spoken = {name for names in _REACHED for name in names} | _DETAILS
-    return "; ".join([*told, *(f"{name} = {_number(value)}" for name, value in known.items() if name not in spoken)])
+    phrases = [words.format(**known) for names, words in _REACHED.items() if all(name in known for name in names)]
+    covered = {name for names in _REACHED for name in names} | _DETAILS
+    others = [f"{name} = {_number(value)}" for name, value in known.items() if name not in covered]
+    return "; ".join([*phrases, *others])
 
 
 def _number(value: float) -> str:
