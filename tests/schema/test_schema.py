@@ -135,7 +135,7 @@ def test_numbers_with_signs_for_missing_between_them_are_numbers():
     schema = ic.Schema.propose(frame)
     assert schema.missing_tokens == ("?", "NA")
     assert schema.attributes["weight"].type == "float"
-    assert "taken as missing" in schema.attributes["weight"].why
+    assert "count as missing" in schema.attributes["weight"].why
     table = Table.encode(frame, schema)
     assert table.n_rows == 32
     assert table.hierarchies[0].n_leaves == 31  # missing is a value of its own
@@ -147,7 +147,7 @@ def test_dates_of_a_country_are_pointed_at():
     })  # fmt: skip
     found = ic.Schema.propose(frame).attributes["born"]
     assert found.role.value == "identifier"
-    assert "not written like 2024-03-05" in found.why
+    assert "in another format than 2024-03-05" in found.why
 
 
 def test_times_are_left_to_the_reader():

@@ -44,7 +44,7 @@ def test_publish_gives_plain_data_and_tells_every_stage(tmp_path):
     assert 0 < found["loss"]["lm"] < 1
     assert list(dict.fromkeys(stages)) == ["coding", "searching", "verifying", "writing"]
     assert workflow.verify(tmp_path / "out", FRAME).complete
-    with pytest.raises(ic.InputError, match="'out' already exists"):
+    with pytest.raises(ic.InputError, match="out' already exists"):
         workflow.publish(FRAME, SCHEMA, tmp_path / "out", parameters={"k": 5})
 
 

@@ -1,4 +1,4 @@
-"""Overview: what people are told about a release, whatever its kind."""
+"""Overview: what to show people about a release, whatever its kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.errors import counted
 from incrowd.losses import cell_loss
 from incrowd.release.projections import ProjectionRelease
 from incrowd.release.rows import RowRelease
 from incrowd.release.view import cells
 
-_MORE, _NEARLY_ALL = 0.02, 0.95  # of a share, and of the quasi-identifiers' detail, that people are told of
+_MORE = 0.02  # a group's largest share this far above the whole table's is worth a warning
+_NEARLY_ALL = 0.95  # of the quasi-identifiers' detail: from there on little is left to learn
 
 
 @dataclass(frozen=True)
@@ -52,30 +54,28 @@ def of_rows(release: RowRelease) -> Overview:
         )
     }
     total = release.loss("lm")
-    rows = [{"column": name, "loss (LM)": f"{lost:.3f}"} for name, lost in [*losses.items(), ("all", total)]]
+    rows = [{"column": name, "detail lost": f"{lost:.1%}"} for name, lost in [*losses.items(), ("all", total)]]
     is_one_group = len(np.unique(np.column_stack([seen.lo, seen.hi]), axis=0)) == 1 and any(
         (np.asarray(marginal) > 0).sum() > 1 for marginal in seen.marginals
     )
     notes = []
     if is_one_group:
-        notes = [
-            "every row is in one group: nothing of the quasi-identifiers is left; use a smaller k or another method."
-        ]
+        notes = ["all rows are in one group, so the quasi-identifiers say nothing; use a smaller k or another method."]
     elif total > _NEARLY_ALL:
-        notes = ["nearly nothing of the quasi-identifiers is left; use a smaller k or l, or another method."]
+        notes = ["the quasi-identifiers lost nearly all detail; use a smaller k or l, or another method."]
     warnings = [*_rare_values(release), *([] if is_one_group else _unprotected(release))]
     return Overview(
         form="",
-        title="what the columns lost (0 unchanged, 1 suppressed)",
+        title="Detail lost in each column (0% unchanged, 100% suppressed)",
         columns=tuple(rows),
-        details={"loss": {"lm": round(total, 4)}},
+        details={"loss": {"lm": round(total, 4), "lm_by_column": {name: round(lm, 4) for name, lm in losses.items()}}},
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
 
 
 def _rare_values(release: RowRelease) -> list[str]:
-    """Name the columns whose published domain tells of fewer than k people."""
+    """Name the columns whose published domain has values of fewer than k people."""
     manifest = release.manifest
     if manifest.domains != "exact":
         return []
@@ -83,9 +83,9 @@ def _rare_values(release: RowRelease) -> list[str]:
         return ["k = 1 hides nobody: every value and every row may be one person's."]
     rare = [(column.name, sum(0 < count < manifest.k for count in column.counts)) for column in manifest.quasi]
     listed = ", ".join(f"{name} ({n})" for name, n in rare if n)
-    told = f"manifest.json lists values that fewer than k people have: {listed}." if listed else ""
-    differs = "Exact domains tell how often each value occurs: whoever compares two releases may find who was added."
-    return [f"{told} {differs}".strip()]
+    rare_values = f"manifest.json lists values that fewer than k people have: {listed}." if listed else ""
+    counts = "Exact domains show how often each value occurs: whoever compares two releases may find who was added."
+    return [f"{rare_values} {counts}".strip()]
 
 
 def _unprotected(release: RowRelease) -> list[str]:
@@ -98,7 +98,7 @@ def _unprotected(release: RowRelease) -> list[str]:
         return []
     where = "in one group" if release.cell_counts is None else "for one row"
     name = manifest.sensitive.name
-    return [f"k alone does not hide {name!r}: {where} {alpha:.0%} of the people share a value. See -l."]
+    return [f"k alone does not hide {name!r}: {where} {alpha:.0%} of the people share a value; ask for l as well."]
 
 
 def _is_about_size(release: RowRelease | ProjectionRelease) -> bool:
@@ -111,8 +111,8 @@ def of_projections(release: ProjectionRelease) -> Overview:
     roles = {column.name: column.role for column in manifest.columns}
     notes, warnings = _about_projections(release)
     return Overview(
-        form=", but only the class," if release.is_empty else f" as {n} projection{'s' if n > 1 else ''}",
-        title=f"what each projection shows beside {release.target!r}",
+        form=", but only the class," if release.is_empty else f" as {counted(n, 'projection')}",
+        title=f"Columns of each projection, beside {release.target!r}",
         columns=tuple(
             {
                 "projection": number,
@@ -134,32 +134,30 @@ def _about_projections(release: ProjectionRelease) -> tuple[list[str], list[str]
     warnings: list[str] = []
     asked, done = manifest.method.parameters.get("generations"), levels.get("generations")
     if done is not None and asked is not None and done < asked:
-        notes.append(
-            f"the search ended after {done} of {asked} generations; this is the best that it found until then."
-        )
+        notes.append(f"the search was ended after {done} of {asked} generations; this is the best that it had found.")
     if release.is_empty:
         notes.append(
-            "no allowed partition tells more than the class alone, so no other column is released; use a smaller k or"
-            " l, --set suppress=0.1, or fewer quasi-identifiers."
+            "no allowed partition predicts better than the class alone, so no other column is released; use a smaller k"
+            " or l, suppress=0.1, or fewer quasi-identifiers."
         )
         return notes, warnings
     if manifest.left_out:
         notes.append(f"not published: {', '.join(manifest.left_out)}.")
-    lost = [f"{column.name} ({column.suppressed} rows)" for column in manifest.columns if column.suppressed]
+    lost = [f"{column.name} ({counted(column.suppressed, 'row')})" for column in manifest.columns if column.suppressed]
     if lost:
-        notes.append(f"rare values were made missing: {', '.join(lost)}.")
+        notes.append(f"rare values were replaced by missing ones: {', '.join(lost)}.")
     if len(release.parts) > 1:
         notes.append(
-            "k of two joined projections counts pairs of rows, not people: in one projection at least"
-            f" {levels.get('rows_fitting_min')} rows fit somebody known by quasi-identifiers, and"
-            f" {levels.get('rows_with_class_min')} somebody whose class is known too."
+            "k of two joined projections counts pairs of rows, not people: within one projection, somebody known by the"
+            f" quasi-identifiers fits at least {levels.get('rows_fitting_min')} rows, and at least"
+            f" {levels.get('rows_with_class_min')} if the class is known too."
         )
         if not _is_about_size(release):
-            notes.append("l holds in each projection; somebody who weighs all of them together may believe more.")
+            notes.append("l holds in each projection; somebody who combines all projections may be surer.")
     diversity = levels.get("l_frequency")
     if diversity and _is_about_size(release):
         warnings.append(
-            f"k alone does not hide {release.target!r}: in one group {1 / diversity:.0%} of the rows share a value."
-            " See -l."
+            f"k alone does not hide {release.target!r}: in one group {1 / diversity:.0%} of the rows share a value;"
+            " ask for l as well."
         )
     return notes, warnings

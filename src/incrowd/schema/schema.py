@@ -55,7 +55,7 @@ class Attribute:
 
     def __post_init__(self) -> None:
         if self.type not in (None, *TYPES):
-            fact = f"Column {self.name!r} has the type {self.type!r}"
+            fact = f"Column {self.name!r} has the unknown type {self.type!r}"
             raise SchemaError(fact, f"use {', '.join(TYPES)}, or leave it out")
 
     def build(self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None) -> Hierarchy:
@@ -80,7 +80,7 @@ class Schema:
     sensitive
         The protected column; also the class, unless `target` names another column.
     identifiers
-        Columns that never leave the house.
+        Columns that are never published.
     other
         Columns that are released as they are.
     target
@@ -153,14 +153,14 @@ class Schema:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             fact = f"Column {', '.join(map(repr, twice))} has more than one role"
-            raise SchemaError(fact, "each column has one role: quasi, sensitive, identifier or other")
+            raise SchemaError(fact, "give each column one role: quasi, sensitive, identifier or other")
         if isinstance(missing_tokens, str):
             fact = f"missing_tokens is the text {missing_tokens!r}"
             raise SchemaError(fact, f"give a list: [{missing_tokens!r}]")
         missing_tokens = tuple(dict.fromkeys(missing_tokens))
         if len(missing_tokens) > _MOST_TOKENS or any(len(token) > _LONGEST_TOKEN for token in missing_tokens):
             fact = f"missing_tokens has {len(missing_tokens)} texts of up to {max(map(len, missing_tokens))} characters"
-            hint = f"they are published: list at most {_MOST_TOKENS} short words of at most {_LONGEST_TOKEN} characters"
+            hint = f"list at most {_MOST_TOKENS} words of at most {_LONGEST_TOKEN} characters: they are published"
             raise SchemaError(fact, hint)
         if missing not in get_args(Missing):
             fact = f"missing is {missing!r}"
@@ -174,12 +174,12 @@ class Schema:
             raise SchemaError(fact, "choose one; make the others quasi-identifiers or identifiers")
         if not self.quasi:
             fact = "The schema has no quasi-identifier"
-            raise SchemaError(fact, "list the columns by which somebody could be recognized under quasi=")
+            raise SchemaError(fact, "give the role quasi to the columns by which somebody could be recognized")
         self.sensitive = sensitive[0] if sensitive else None
         self.target = target if target is not None else self.sensitive
         if target is not None and target not in (*sensitive, *self.other):
             fact = f"The target {target!r} is not a released column of the schema"
-            raise SchemaError(fact, "list it under other= or sensitive=")
+            raise SchemaError(fact, "give it the role other or sensitive")
         self.missing, self.missing_tokens, self.rest = missing, missing_tokens, rest
 
     def with_role(self, role: Role) -> list[str]:
@@ -198,7 +198,7 @@ class Schema:
 
     @property
     def identifiers(self) -> list[str]:
-        """Names of the columns that never leave the house."""
+        """Names of the columns that are never published."""
         return self.with_role(Role.IDENTIFIER)
 
     @property
@@ -218,12 +218,14 @@ class Schema:
         require_columns(list(self.attributes), frame.columns)
         patterns = [name for name in self.attributes if name.startswith("^") and name.endswith("$")]
         if patterns:
-            fact = f"The column name {patterns[0]!r} reads like a regular expression"
-            raise SchemaError(fact, "rename it: no ^ in front and $ at the end")
+            fact = f"The column name {patterns[0]!r} looks like a regular expression"
+            raise SchemaError(fact, "rename it without ^ at the start and $ at the end")
         rest = [name for name in frame.columns if name not in self.attributes]
         if rest and self.rest == "error":
             fact = f"Column {', '.join(map(repr, rest))} of the table has no role in the schema"
-            raise SchemaError(fact, "list it as quasi, other or identifier, or drop all such columns with rest='drop'")
+            raise SchemaError(
+                fact, "give it a role (quasi, other or identifier), or set rest to 'drop' to drop all such columns"
+            )
 
     @classmethod
     def propose(cls, frame: Any, *, sensitive: str | None = None, missing_tokens: Iterable[str] = ()) -> Schema:  # noqa: ANN401
@@ -273,8 +275,8 @@ def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:
     fact = f"The table has no column {', '.join(map(repr, lacking))}"
     folded = {name.casefold(): name for name in present}
     alike = get_close_matches(lacking[0].casefold(), list(folded), n=1)
-    meant = f"did you mean {folded[alike[0]]!r}? " if alike else ""
-    raise SchemaError(fact, f"{meant}its columns are {', '.join(map(repr, present))}")
+    guess = f"did you mean {folded[alike[0]]!r}? The columns are " if alike else "use one of "
+    raise SchemaError(fact, guess + ", ".join(map(repr, present)))
 
 
 def _names(names: Iterable[str], where: str) -> list[str]:
@@ -287,7 +289,7 @@ def _names(names: Iterable[str], where: str) -> list[str]:
 def _one_name(name: object) -> str:
     if isinstance(name, str):
         return name
-    fact = f"sensitive is a {type(name).__name__}"
+    fact = f"Parameter sensitive is a {type(name).__name__}"
     raise SchemaError(fact, "name one column")
 
 

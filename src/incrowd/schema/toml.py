@@ -16,7 +16,7 @@ from incrowd.schema.schema import Attribute, Role, Schema
 
 _HEAD = """\
 # Schema of a table for incrowd. Please review every role: nobody knows these columns better than you.
-#   identifier  never leaves the house
+#   identifier  never published
 #   quasi       could help to recognize somebody: will be generalized
 #   sensitive   what must not be learned about a person (also the class to predict, unless target says otherwise)
 #   other       released as it is
@@ -54,18 +54,18 @@ def load(path: Path) -> Schema:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        fact = f"The schema {path} cannot be read: {error.strerror or error}"
+        fact = f"The schema '{path}' cannot be read: {error.strerror or error}"
         raise SchemaError(fact, "make one with: incrowd init data.csv -o data.toml") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        fact = f"The schema {path} is not valid TOML: {error}"
-        raise SchemaError(fact, "mend that line") from error
+        fact = f"The schema '{path}' is not valid TOML: {error}"
+        raise SchemaError(fact, "fix that line") from error
     unknown = sorted(set(data) - _SETTINGS)
     if unknown:
-        fact = f"The schema {path} has the unknown setting {', '.join(map(repr, unknown))}"
-        raise SchemaError(fact, f"known settings: {', '.join(sorted(_SETTINGS))}")
+        fact = f"The schema '{path}' has the unknown setting {', '.join(map(repr, unknown))}"
+        raise SchemaError(fact, f"use one of {', '.join(sorted(_SETTINGS))}")
     columns = data.get("columns", {})
     if not isinstance(columns, Mapping) or not all(isinstance(column, Mapping) for column in columns.values()):
-        fact = f"The schema {path} has no [columns.NAME] tables"
+        fact = f"The schema '{path}' has no [columns.NAME] tables"
         raise SchemaError(fact, "write one table per column, with its role")
     attributes = [_attribute(name, column, path) for name, column in columns.items()]
     settings = {key: data[key] for key in _SETTINGS - {"columns"} if key in data}
@@ -75,20 +75,20 @@ def load(path: Path) -> Schema:
 def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
     unknown = sorted(set(column) - _KEYS)
     if unknown:
-        fact = f"Column {name!r} in {path} has the unknown setting {', '.join(map(repr, unknown))}"
-        raise SchemaError(fact, f"known settings: {', '.join(sorted(_KEYS))}")
+        fact = f"Column {name!r} in '{path}' has the unknown setting {', '.join(map(repr, unknown))}"
+        raise SchemaError(fact, f"use one of {', '.join(sorted(_KEYS))}")
     role = column.get("role")
     if role not in list(Role):
-        fact = f"Column {name!r} in {path} has the role {role!r}"
+        fact = f"Column {name!r} in '{path}' has the unknown role {role!r}"
         raise SchemaError(fact, f"use one of {', '.join(Role)}")
     data = column.get("hierarchy")
     if data is not None and not isinstance(data, Mapping):
-        fact = f"The hierarchy of column {name!r} in {path} is not a table"
+        fact = f"The hierarchy of column {name!r} in '{path}' is not a table"
         raise SchemaError(fact, 'write hierarchy = { kind = "intervals" }')
     try:
         spec = hierarchy.from_dict(data, path.parent) if data else None
     except HierarchyError as error:
-        fact = f"Column {name!r} in {path}: {error.fact}"
+        fact = f"Column {name!r} in '{path}': {error.fact}"
         raise HierarchyError(fact, error.hint) from error
     return Attribute(name, Role(role), spec, column.get("type"))
 

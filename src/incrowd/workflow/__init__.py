@@ -1,8 +1,8 @@
-"""Workflow: what every skin calls - the command line, a web page, a cluster job.
+"""Workflow: what every front end calls - the command line, a web page, a cluster job.
 
 Plain functions from sources (a file, a database URL with a query, or a frame) to results: frozen dataclasses with
-``to_dict``. Nothing here prints; everything takes one `Run`, by which work is watched, cancelled and shared out. Each
-function loads the rooms that it needs when it is called.
+``to_dict``. Nothing here prints; everything takes one `Run`, which reports progress, can be
+cancelled, and limits the number of workers. Each function loads the rooms that it needs when it is called.
 
 >>> import polars as pl
 >>> people = pl.DataFrame({"age": [30, 31, 50, 51], "ill": ["no", "yes", "no", "yes"]})

@@ -1,4 +1,4 @@
-"""What a release is worth to classifiers."""
+"""How useful a release is to classifiers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evaluate(
     run: Run | None = None,
     **settings: Any,  # noqa: ANN401
 ) -> Evaluation:
-    """Find out what classifiers keep of what they learn from a release; see `incrowd.evaluate`.
+    """Measure how much accuracy classifiers keep with a release; see `incrowd.evaluate`.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def evaluate(
         work.check()
         if is_release(source):
             if test is None or any(given is not None for given in (schema, method, parameters, cv)):
-                fact = f"{source} is a release folder: it takes --test, and no schema, method, k, l, --set or folds"
-                raise ParameterError(fact, f"incrowd evaluate {source} --test test.csv --original data.csv")
+                fact = f"'{source}' is a release folder: it needs test rows, and no schema, method, parameters or folds"
+                raise ParameterError(fact, f"run: incrowd evaluate {source} --test test.csv --original data.csv")
             release = load(Path(source))
             how: dict[str, Any] = {"types": release.types, "missing_tokens": release.manifest.missing.tokens}
             rows: dict[str, Any] = {"holdout": read_source(test, **how, run=work)}
@@ -56,12 +56,12 @@ def evaluate(
                 rows["original"] = read_source(original, **how, run=work)
             return judge(release, **rows, **settings, progress=work)
         if original is not None:
-            fact = "--original is for release folders"
-            raise ParameterError(fact, "a table is published anew")
+            fact = f"original='{original}' is only for release folders"
+            raise ParameterError(fact, "leave it out: a table is published again for each fold")
         roles, given = read_schema(schema, source), dict(parameters or {})
         if "k" not in given:
-            fact = "The size of the crowd that hides each person was not given"
-            raise ParameterError(fact, "give -k, for example -k 10")
+            fact = "The size of the smallest crowd is missing"
+            raise ParameterError(fact, "give it, for example k=10")
         how = {"types": roles.types, "missing_tokens": roles.missing_tokens}
         publisher = make(method or default_method(roles, given), **given)
         holdout = None if test is None else read_source(test, **how, run=work)
@@ -84,7 +84,7 @@ def compare(
     Parameters
     ----------
     methods
-        Names, with commas.
+        Names, comma-separated.
     parameters
         Parameters for all methods that have them.
     settings
@@ -116,5 +116,5 @@ def _own_parameters(given: Mapping[str, Any], methods: str) -> dict[str, dict[st
     unknown = sorted(set(given).difference(*known.values()))
     if unknown:
         fact = f"None of the methods has a parameter {', '.join(map(repr, unknown))}"
-        raise ParameterError(fact, "see: incrowd methods NAME")
+        raise ParameterError(fact, "see their parameters with: incrowd methods NAME")
     return {method: {name: given[name] for name in given if name in names} for method, names in known.items()}

@@ -1,4 +1,4 @@
-"""Releases and models before their judges: the verifier, the attacks, the auditor."""
+"""Checks of releases and models: the verifier, the attacks, the auditor."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from incrowd.schema import Schema
     from incrowd.verify import Verdict
 
-_EXAMPLE_MODEL = "incrowd audit model.joblib data.csv -s data.toml -k 30"
-_EXAMPLE_RULES = "incrowd audit rules.csv -k 30 --public cherries,candles --people 1000"
+_EXAMPLE_MODEL = "run for example: incrowd audit model.joblib data.csv -s data.toml -k 30"
+_EXAMPLE_RULES = "run for example: incrowd audit rules.csv -k 30 --public cherries,candles --people 1000"
 
 
 def verify(
@@ -31,7 +31,7 @@ def verify(
     run: Run | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
-    """Check a release folder, with the original all of it; or, with `foreign`, a table of another origin.
+    """Check a release folder, completely if the original is given; or, with `foreign`, a table from elsewhere.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def audit(
     data
         The table that the model was fitted with; the baskets, for rules.
     schema
-        Tells which columns are public: the quasi-identifiers.
+        Says which columns are public: the quasi-identifiers.
     public, people, rounding
         For rules; see `incrowd.audit_rules`.
     class_public, trust
@@ -105,13 +105,13 @@ def audit(
     with working(run) as work:
         if io.find_format(path) is not None:
             if public is None:
-                fact = "Rules are audited with the items that somebody may know of a person"
+                fact = "An audit of rules needs the public items, which somebody may know about a person"
                 raise ParameterError(fact, _EXAMPLE_RULES)
             baskets = None if data is None else read_source(data, run=work)
             rules = read_source(path, run=work)
             return audit_rules(rules, public=public, k=k, n=people, data=baskets, rounding=rounding, separator="|")
         if data is None or schema is None:
-            fact = "A model is audited with the table that it was fitted with, and a schema that tells what is public"
+            fact = "An audit of a model needs the table that it was fitted with, and a schema that says what is public"
             raise ParameterError(fact, _EXAMPLE_MODEL)
         loaded, roles = load_model(path, trust=trust), read_schema(schema)
         frame = read_source(data, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
@@ -120,11 +120,11 @@ def audit(
 
 
 def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
-    """Write what an audit mended: a model, or a table of rules."""
+    """Write what an audit repaired: a model, or a table of rules."""
     from incrowd.audit.files import save_model
 
-    mended = found.repair()
+    repaired = found.repair()
     if io.find_format(path) is not None:
-        io.write(mended, path)
+        io.write(repaired, path)
     else:
-        save_model(mended, path)
+        save_model(repaired, path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd import io
-from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning
+from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_schema, read_source, working
 
@@ -28,7 +28,7 @@ _WITH_EARLIER = ("intersection", "differencing")
 
 @dataclass(frozen=True)
 class Proposal:
-    """A schema to review, and the reason of each role.
+    """A schema to review, and the reason for each role.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class Publication:
     release
         What was published.
     folder, private
-        Where it lies, and where the owner's part lies.
+        Where it is, and where the owner's part is.
     overview
-        What people are told about it.
+        What to show people about it.
     copies
         More files that were asked for.
     notes, warnings
@@ -124,8 +124,8 @@ def propose(
 
     names = [sensitive] if isinstance(sensitive, str) else list(sensitive or [])
     if len(names) > 1:
-        fact = f"{len(names)} sensitive columns were named: {', '.join(map(repr, names))}; only one can be protected"
-        raise ParameterError(fact, f"name one, such as {names[0]!r}, and drop the others or publish them as quasi")
+        fact = f"{len(names)} sensitive columns were given: {', '.join(map(repr, names))}; only one can be protected"
+        raise ParameterError(fact, f"give one, such as {names[0]!r}; make the others quasi-identifiers or identifiers")
     tokens = tuple(missing_tokens)
     with working(run) as work:
         frame = read_source(source, query=query, missing_tokens=tokens, run=work)
@@ -164,9 +164,9 @@ def publish(
     attacked
         Attack the release first, and write nothing if an attack succeeds.
     ledger
-        File that remembers releases about the same people; with `refuse_repeat` a second one is refused.
+        File that records releases; with `refuse_repeat` a second one about the same people is refused.
     excel_safe
-        Also write copies of the tables whose cells no spreadsheet takes for a formula, beside the folder.
+        Also write copies of the tables beside the folder, in which no cell is a formula.
     """
     from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
@@ -179,13 +179,13 @@ def publish(
     roles, given = read_schema(schema), dict(parameters or {})
     publisher = make(method or default_method(roles, given), **given)
     if attacked and publisher.kind == "projections":
-        fact = "Attacks are about rows with generalized cells, and this method publishes projections"
-        raise ParameterError(fact, "leave --attack out; incrowd verify --original judges projections")
+        fact = "Only releases of generalized rows can be attacked, and this method publishes projections"
+        raise ParameterError(fact, "leave out attacked=True; check projections with: incrowd verify --original")
     if refuse_repeat and ledger is None:
-        fact = "--refuse-repeat needs a ledger, which knows earlier releases"
-        raise ParameterError(fact, "name its file: --ledger releases.jsonl")
+        fact = "Parameter refuse_repeat needs a ledger, which records earlier releases"
+        raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
-    with working(run) as work, _privacy_warnings() as told:
+    with working(run) as work, _privacy_warnings() as raised:
         frame = read_source(source, query=query, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
@@ -201,7 +201,7 @@ def publish(
         for path, table in copies.items():
             io.write_excel_safe(table, path)
         work.tell("writing", 1, 1)
-    found = (*told, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
+    found = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
     return Publication(release, folder, private, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(found)))
 
 
@@ -209,7 +209,7 @@ def publish(
 def _recording(
     book: Ledger | None, release: Release, frame: pl.DataFrame, folder: Path, *, refuse: bool
 ) -> Iterator[list[str]]:
-    """Write the release down before it is written, and again after; give the warning about earlier ones, if any."""
+    """Record the release before it is written, and again after; yield the warning about earlier ones, if any."""
     from incrowd.attacks.ledger import warn
 
     if book is None:
@@ -243,11 +243,13 @@ def _formulas(release: Release) -> list[str]:
     if not risky:
         return []
     named = ", ".join(map(repr, risky))
-    return [f"{named} has text that a spreadsheet would run as a formula; --excel-safe writes a copy without."]
+    return [
+        f"{named} has text that a spreadsheet would run as a formula; excel_safe=True writes a copy without formulas."
+    ]
 
 
 def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[Path], run: Run) -> str:
-    """Attack a release that nobody has seen yet; raise if that succeeds, else say what it withstood.
+    """Attack a release that is not written yet; raise if an attack succeeds, else say what it withstood.
 
     Releases about the same people that are in the ledger are attacked together with it.
     """
@@ -256,25 +258,27 @@ def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[Path]
 
     earlier = []
     for folder in folders:
-        with suppress(IncrowdError):  # it was moved, or holds projections
+        with suppress(IncrowdError):  # it was moved, or it has projections
             earlier.append(load(folder))
     names = (*_BEFORE_WRITING, *_WITH_EARLIER) if earlier else _BEFORE_WRITING
     report = run_attacks(release, frame, attacks=names, earlier=earlier, progress=run)
     report.raise_for_breaches()
-    joined = f", with {len(earlier)} of {len(folders)} earlier releases about the same people" if folders else ""
-    return f"attacked before it was written{joined}: {report.headline.partition(': ')[2]}; see incrowd attack."
+    joined = (
+        f", with {len(earlier)} of {counted(len(folders), 'earlier release')} about the same people" if folders else ""
+    )
+    return f"attacked before it was written{joined}: {report.headline.partition(': ')[2]}; see: incrowd attack."
 
 
 @contextmanager
 def _privacy_warnings() -> Iterator[list[str]]:
-    """Collect what a method warns of; other warnings go on as they would."""
-    told: list[str] = []
+    """Collect what a method warns of; other warnings are passed on."""
+    raised: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
-        yield told
+        yield raised
     for each in caught:
         if issubclass(each.category, PrivacyWarning):
-            told.append(str(each.message))
+            raised.append(str(each.message))
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 

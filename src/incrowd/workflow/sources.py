@@ -1,4 +1,4 @@
-"""Sources: tables and schemas from wherever they are, and places to write to."""
+"""Sources: tables and schemas, from files, databases or memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Source = Any
 
 @contextmanager
 def working(run: Run | None) -> Iterator[Run]:
-    """Give a run to work in, whose number of workers holds inside."""
+    """Yield a run; its number of workers applies inside the block."""
     work = run or Run()
     with work.limits():
         yield work
@@ -36,7 +36,7 @@ def read_source(
     types: Mapping[str, str] | None = None,
     missing_tokens: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return a frame from wherever it is, read as the schema says."""
+    """Return a frame from a file, a database or memory, read as the schema says."""
     if isinstance(source, str | Path):
         return io.read(source, query=query, types=types, missing_tokens=missing_tokens, progress=run)
     return io.to_polars(source)
@@ -48,6 +48,6 @@ def read_schema(schema: Schema | str | Path | None, source: Source = "") -> Sche
 
     if schema is None:
         is_there = not isinstance(source, str | Path) or Path(source).is_file()
-        fact = "The table needs a schema" if is_there else f"{source} is neither a table nor a release folder"
-        raise ParameterError(fact, "incrowd init data.csv -o data.toml, then give it with -s data.toml")
+        fact = "A table needs a schema" if is_there else f"'{source}' is neither a table nor a release folder"
+        raise ParameterError(fact, "run: incrowd init data.csv -o data.toml, then add -s data.toml")
     return schema if isinstance(schema, Schema) else Schema.from_toml(schema)
