@@ -248,8 +248,8 @@ def check_file(path: str | Path) -> None:
     """Refuse a file that `save` could not write, before something long is computed for it."""
     _suffix(path)
     if not (folder := Path(path).parent).is_dir():
-        fact = f'Cannot write "{path}": there is no folder "{folder}".'
-        raise InputError(fact, "Create that folder first.")
+        fact = f"Cannot write '{path}': there is no folder '{folder}'"
+        raise InputError(fact, "create that folder first")
     _matplotlib()
 
 

@@ -172,7 +172,7 @@ def test_a_fingerprint_changes_with_values_names_types_and_order():
 def test_a_file_that_is_no_store_is_left_alone(tmp_path):
     data = tmp_path / "people.csv"
     data.write_text("name,age\nAda,34\n")
-    with pytest.raises(InputError, match="it is no store"):
+    with pytest.raises(InputError, match="is not a store"):
         run_cells(square, CELLS, store=data)
     assert data.read_text() == "name,age\nAda,34\n"
     assert calls == []

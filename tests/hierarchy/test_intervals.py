@@ -36,7 +36,7 @@ def test_declared_ends_widen_the_domain():
     assert Intervals(low=0, high=99).build(column).leaves.to_list() == [0, 21, 30, 99]
     assert Intervals(low=0.5).build(column).leaves.to_list() == [0.5, 21.0, 30.0]
     assert Intervals(high=30).build(column).leaves.to_list() == [21, 30]
-    with pytest.raises(HierarchyError, match=r"'age' has 1 rows outside its declared ends \[25, None\]"):
+    with pytest.raises(HierarchyError, match=r"'age' has 1 row outside its declared ends \[25, None\]"):
         Intervals(low=25).build(column)
     with pytest.raises(HierarchyError, match="'name' holds str values"):
         Intervals(low=25).build(pl.Series("name", ["a"]))

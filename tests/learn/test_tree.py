@@ -262,8 +262,8 @@ def test_a_pickled_tree_holds_nobody_s_private_values():
     [
         ({"k": 0}, "k is 0"),
         ({"k": 5}, "k is 5.* n_samples = 4"),
-        ({"l": 3.0}, "No release of these 4 rows"),
-        ({"max_confidence": 0.3}, "No release of these 4 rows"),
+        ({"l": 3.0}, "No release of a table with 4 rows"),
+        ({"max_confidence": 0.3}, "No release of a table with 4 rows"),
         ({"gain": "luck"}, "gain is 'luck'"),
         ({"public": "q"}, "public is 'q'"),
         ({"public": ["nope"]}, "public names the column 'nope'"),

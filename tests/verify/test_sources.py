@@ -206,4 +206,4 @@ def test_too_many_combinations_are_not_looked_at(monkeypatch):
     verdict = made.judge()
     assert answers(verdict)["lkc"] is None
     assert not verdict.complete
-    assert "1 promise not shown" in str(verdict)
+    assert "1 promise not checked" in str(verdict)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.errors import SchemaError
+from incrowd.errors import SchemaError, counted
 from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec
 from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
 from incrowd.runs import workers
@@ -35,7 +35,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
         for name in coded_columns(schema):
             refuse_empty(cleaned(frame[name], schema))
         fact = f"All {frame.height} rows have a missing value in a quasi-identifier or the sensitive column"
-        raise SchemaError(fact, "use missing='value', or drop the column that has most of them")
+        raise SchemaError(fact, "set missing to 'value' in the schema, or drop the column with most of them")
     for name in coded_columns(schema):
         refuse_empty(used[name])
     return used, rows
@@ -92,8 +92,8 @@ def clean(column: pl.Series, kind: str | None, spec: Spec | None, missing_tokens
     if values.dtype == pl.Float64:
         values = values.fill_nan(None)
     if values.dtype == pl.Float64 and values.is_infinite().any():
-        fact = f"Column {column.name!r} has {values.is_infinite().sum()} infinite values"
-        raise SchemaError(fact, "they have no place in a range: mend the data, or make them missing")
+        fact = f"Column {column.name!r} has {counted(int(values.is_infinite().sum()), 'infinite value')}"
+        raise SchemaError(fact, "fix the data, or make them missing: a range has finite ends")
     return values
 
 
@@ -110,10 +110,9 @@ def _as_type(values: pl.Series, kind: str) -> pl.Series:
     n_lost = converted.null_count() - values.null_count()
     if n_lost:
         first = int(np.argmax((converted.is_null() & values.is_not_null()).to_numpy())) + 1
-        fact = (
-            f"Column {values.name!r} has {n_lost} rows that are not of its declared type {kind!r}, first in row {first}"
-        )
-        raise SchemaError(fact, "mend the data, list such texts under missing_tokens, or declare type 'str'")
+        lost = counted(n_lost, "value")
+        fact = f"Column {values.name!r} has {lost} not of its declared type {kind!r}, first in row {first}"
+        raise SchemaError(fact, "fix the data, list such texts in missing_tokens, or declare the type as 'str'")
     return converted.alias(values.name)
 
 
@@ -136,8 +135,8 @@ def _as_numbers(values: pl.Series) -> pl.Series:
         n_numbers = len(known) - n_text
         names = values.is_not_null() & values.cast(pl.Float64(), strict=False).is_null()
         first = int(np.argmax(names.to_numpy())) + 1
-        fact = f"Column {values.name!r} mixes types: {n_numbers} rows are numbers and {n_text} rows are other text"
+        fact = f"Column {values.name!r} mixes types: {counted(n_numbers, 'number')} and {counted(n_text, 'other text')}"
         fact += f", first in row {first}"
-        hint = "mend the data, list such texts under missing_tokens, or declare the column's type as 'str'"
+        hint = "fix the data, list such texts in missing_tokens, or declare the type as 'str'"
         raise SchemaError(fact, hint)
     return values

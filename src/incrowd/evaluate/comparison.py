@@ -312,7 +312,7 @@ def _listed(values: Any) -> list[Any]:  # noqa: ANN401
         fact = "There is nothing to compare"
         raise ParameterError(fact, "name at least one method, k and l")
     if any(isinstance(value, float) and not math.isfinite(value) for value in found):
-        fact = "k and l must be finite numbers"
+        fact = "Parameter k or l is not a finite number"
         raise ParameterError(fact)
     return found
 

@@ -130,7 +130,7 @@ def finished(store: str | Path) -> dict[str, Cell]:
         return {}
     found = [_line(text) for text in file.read_text(encoding="utf-8", errors="replace").splitlines()]
     if found and not any("key" in line for line in found):
-        fact = f'"{file.name}" has no cell of an experiment in it: it is no store'
+        fact = f"'{file.name}' is not a store: it has no result of an experiment"
         raise InputError(fact, "name a new file or folder: --store run.jsonl")
     return {str(line.get("key")): line for line in found if "result" in line}
 

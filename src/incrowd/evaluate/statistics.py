@@ -69,7 +69,7 @@ class Ranks:
             fact = f"There are {n} methods and {self.n_cases} cases"
             raise ParameterError(fact, "ranks can be compared from two of both")
         if not math.isclose(sum(self.averages.values()), n * (n + 1) / 2, abs_tol=0.02 * n):  # papers round
-            fact = f"average ranks of {n} methods add up to {sum(self.averages.values()):g}"
+            fact = f"Average ranks of {n} methods add up to {sum(self.averages.values()):g}"
             raise ParameterError(fact, f"they are ranks from 1 to {n}, and add up to {n * (n + 1) / 2:g}")
 
     @property
@@ -295,11 +295,11 @@ def combined_5x2(
     _check_alpha(alpha)
     pair = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if any(scores.shape != (5, 2) for scores in pair):
-        fact = f"scores have the shapes {pair[0].shape} and {pair[1].shape}"
+        fact = f"Scores have the shapes {pair[0].shape} and {pair[1].shape}"
         raise ParameterError(fact, "give five repetitions of two halves each: (5, 2)")
     gaps = pair[0] - pair[1]
     if not np.isfinite(gaps).all():
-        fact = "a score is not a finite number"
+        fact = "A score is not a finite number"
         raise ParameterError(fact, "leave out methods that did not finish")
     above, below = float((gaps**2).sum()), 2 * float(gaps.var(axis=1).sum() * 2)
     f = above / below if below > 0 else math.inf if above > 0 else 0.0
@@ -362,11 +362,11 @@ def _table(scores: Scores) -> tuple[list[str], npt.NDArray[np.float64]]:
     columns = scores.to_dict(as_series=False) if isinstance(scores, pl.DataFrame) else scores
     sizes = {len(column) for column in columns.values()}
     if len(sizes) != 1:
-        fact = f"methods have {' or '.join(map(str, sorted(sizes))) or 'no'} scores"
+        fact = f"Methods have {' or '.join(map(str, sorted(sizes))) or 'no'} scores"
         raise ParameterError(fact, "give each method one score per case")
     table = np.column_stack([np.asarray(column, np.float64) for column in columns.values()])
     if not np.isfinite(table).all():
-        fact = "a score is missing, or not a finite number"
+        fact = "A score is missing, or not a finite number"
         raise ParameterError(fact, "leave out cases that some method did not finish")
     return list(columns), table
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from incrowd.errors import HierarchyError
+from incrowd.errors import HierarchyError, counted
 from incrowd.hierarchy.hierarchy import (
     Codes,
     Hierarchy,
@@ -110,8 +110,9 @@ class Intervals(Hierarchy):
         outside = (~as_leaves(column).is_between(low, high)).fill_null(value=False).to_numpy()
         n_outside = int(outside.sum() if weights is None else weights[outside].sum())
         if n_outside:
-            fact = f"Column {column.name!r} has {n_outside} rows outside its declared ends [{self.low}, {self.high}]"
-            raise HierarchyError(fact, "widen low= and high=, or mend the data")
+            rows = counted(n_outside, "row")
+            fact = f"Column {column.name!r} has {rows} outside its declared ends [{self.low}, {self.high}]"
+            raise HierarchyError(fact, "widen low and high, or fix the data")
         kind = leaves.dtype if all(float(e).is_integer() for e in ends) else pl.Float64()
         return pl.concat([leaves.cast(kind), pl.Series(ends).cast(kind).alias("")]).unique().sort()
 

@@ -34,7 +34,7 @@ def from_dict(data: Mapping[str, Any], folder: Path | None = None) -> Spec | Non
     if isinstance(kind, str) and kind in BUILDERS:
         return Builder.from_data(data)
     fact = f"A hierarchy is of unknown kind {kind!r}"
-    raise HierarchyError(fact, f"known kinds: suppress, intervals, taxonomy, {', '.join(BUILDERS)}")
+    raise HierarchyError(fact, f"use one of suppress, intervals, taxonomy, {', '.join(BUILDERS)}")
 
 
 def _intervals(data: Mapping[str, Any]) -> Intervals:

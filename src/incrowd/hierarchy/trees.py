@@ -157,7 +157,7 @@ def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | 
     leaves = _numbers(column, "mdl")
     if target is None:
         fact = f"Column {column.name!r} is to be cut by mdl(), and there is no target"
-        raise HierarchyError(fact, "name the class in the schema: target= or sensitive=; or use frequency()")
+        raise HierarchyError(fact, "name the class in the schema (target or sensitive), or use frequency()")
     if len(target) != len(column):
         fact = f"Column {column.name!r} has {len(column)} rows, and the target has {len(target)}"
         raise HierarchyError(fact, "take both from the same frame")
@@ -233,5 +233,5 @@ def _numbers(column: pl.Series, recipe: str) -> pl.Series:
     leaves = domain_of(column)
     if leaves.dtype.is_float() and not leaves.is_finite().all():
         fact = f"Column {column.name!r} holds infinite values, and {recipe}() needs finite numbers"
-        raise HierarchyError(fact, "mend the data, or make them missing")
+        raise HierarchyError(fact, "fix the data, or make them missing")
     return leaves

@@ -83,10 +83,10 @@ class _Place:
     def after(self, batch: bytes) -> _Place:
         return _Place(self.path, self.line + batch.count(b"\n"), self.offset + len(batch))
 
-    def fail(self, batch: bytes, position: int, fact: str, hint: str) -> NoReturn:
+    def fail(self, batch: bytes, position: int, problem: str, hint: str) -> NoReturn:
         line = self.line + batch.count(b"\n", 0, position)
-        where = f"'{self.path}', line {line}"
-        raise InputError(": ".join((where, fact)), hint)
+        fact = f"'{self.path}', line {line}: {problem}"
+        raise InputError(fact, hint)
 
 
 @dataclass(frozen=True)
@@ -219,13 +219,13 @@ def _check_bytes(place: _Place, data: bytes) -> None:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        fact = f"the text is not UTF-8 (byte {place.offset + error.start})"
+        problem = f"the text is not UTF-8 (byte {place.offset + error.start})"
         hint = "convert it, for example with: iconv -f LATIN1 -t UTF-8"
         position = error.start
     else:
         return
     # Outside the handler, because the decoding error carries the data along.
-    place.fail(data, position, fact, hint)
+    place.fail(data, position, problem, hint)
 
 
 def _checked(place: _Place, data: bytes, marks: _Marks, n_columns: int) -> _Batch:
@@ -242,9 +242,9 @@ def _checked(place: _Place, data: bytes, marks: _Marks, n_columns: int) -> _Batc
     blank = (lengths == 0) | ((lengths == 1) & (text[starts] == _RETURN))
     wrong = np.flatnonzero((widths != n_columns) & ~blank)
     if len(wrong):
-        fact = f"{counted(widths[wrong[0]], 'field')}, but the header has {n_columns}"
+        problem = f"{counted(widths[wrong[0]], 'field')}, but the header has {n_columns}"
         hint = "complete the line, or quote a field that contains the delimiter"
-        place.fail(data, int(starts[wrong[0]]), fact, hint)
+        place.fail(data, int(starts[wrong[0]]), problem, hint)
     keep = np.ones(len(text), dtype=bool)
     keep[stops[blank]] = keep[starts[blank]] = False
     return _Batch(text[keep].tobytes(), int((~blank).sum()))

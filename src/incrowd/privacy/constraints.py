@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.errors import InfeasibleError, ParameterError, SchemaError
+from incrowd.errors import InfeasibleError, ParameterError, SchemaError, counted
 from incrowd.manifest import Guarantee
 
 LKind = Literal["frequency", "distinct", "entropy", "recursive"]
@@ -135,9 +135,7 @@ class LDiversity(Constraint):
             raise ParameterError(fact, "use a number, at least 1")
         if self.kind in ("distinct", "recursive") and self.l != int(self.l):
             fact = f"l is {self.l!r} and l_kind is {self.kind!r}"
-            raise ParameterError(
-                fact, "this kind counts values: use a whole number, or l_kind='frequency' or 'entropy'"
-            )
+            raise ParameterError(fact, "use a whole number, because this kind counts values; or l_kind='frequency'")
         if not _is_number(self.c) or not 0 < self.c <= _LARGEST_C:
             fact = f"c is {self.c!r}"
             raise ParameterError(fact, f"use a number above 0, at most {_LARGEST_C:g}")
@@ -255,7 +253,7 @@ class LKC(Constraint):
             raise ParameterError(fact, "use a number above 0, at most 1")
         if self.C < 1 and self.l > 1:
             fact = f"C is {self.C:g} and l is {self.l:g}"
-            raise ParameterError(fact, "l means C = 1/l: give one of the two")
+            raise ParameterError(fact, "give one of the two: l means C = 1/l")
 
     @property
     def confidence(self) -> Fraction:
@@ -329,8 +327,8 @@ class Privacy:
     def require_feasible(self, n_rows: int, counts: Counts, *, values_are_ordered: bool = True) -> None:
         """Refuse what even one group of all rows would not satisfy, with the closest setting in the error."""
         if self.about_sensitive and counts.size == 0:
-            fact = "l, t, alpha and LKC are about sensitive values, and the schema has no sensitive column"
-            raise SchemaError(fact, "name it with sensitive=..., or ask for k only")
+            fact = "Parameters l, t, alpha and LKC are about sensitive values, and the schema has no sensitive column"
+            raise SchemaError(fact, "give a column the role 'sensitive', or ask for k only")
         if not values_are_ordered and any(isinstance(c, TCloseness) and c.ordered for c in self.constraints):
             fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
             raise ParameterError(fact, "leave ordered out, or code the values as numbers")
@@ -339,8 +337,8 @@ class Privacy:
             best = {name: value for setting in found for name, value in setting.items()}
             asked = ", ".join(constraint.guarantee().text for constraint in self.constraints)
             reached = ", ".join(f"{name} = {value:g}" for name, value in best.items())
-            fact = f"No release of these {n_rows} rows can keep {asked}"
-            hint = f"the closest that this table can reach is {reached}"
+            fact = f"No release of a table with {counted(n_rows, 'row')} can keep {asked}"
+            hint = f"use {reached}, the closest that this table can reach"
             raise InfeasibleError(fact, hint, best=best)
 
 

@@ -126,7 +126,9 @@ class IACc(IACk):
 
     def _refusal(self, table: Table, reached: int, way: list[Change]) -> InfeasibleError:
         """Tell the k that the thresholds allow, and the thresholds that would let the search come as far as k."""
-        fact = f"delta_c = {_number(self.delta_c)} and delta_d = {_number(self.delta_d)} do not allow k = {self.k}"
+        fact = (
+            f"Limits delta_c = {_number(self.delta_c)} and delta_d = {_number(self.delta_d)} do not allow k = {self.k}"
+        )
         if self.k > table.n_rows and reached:
             fact += f" of {table.n_rows} rows"
             return InfeasibleError(fact, f"the largest k that they allow is {reached}", best={"k": reached})

@@ -68,7 +68,7 @@ import polars as pl
 
 from incrowd.coding import Table
 from incrowd.domains import flatten
-from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.errors import InfeasibleError, ParameterError, counted
 from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, close_windows, draw_matchings
 from incrowd.privacy import Privacy
@@ -143,10 +143,10 @@ class NHAA(CellPublisher):
         best = {"k": min(self.k, n), "l": min(int(self.l), n // top)}
         if best == {"k": self.k, "l": self.l}:
             return
-        fact = f"No release of these {n} rows can keep k = {self.k} and l = {self.l:g}"
+        fact = f"No release of a table with {counted(n, 'row')} can keep k = {self.k} and l = {self.l:g}"
         if best["l"] < self.l:
-            fact += f": one sensitive value has {top} of them, more than 1/{self.l:g}, so no ring keeps it apart"
-        hint = f"the closest that this table can reach is k = {best['k']}, l = {best['l']}"
+            fact += f": one sensitive value has {top} of them, more than 1/{self.l:g}, so no ring can separate its rows"
+        hint = f"use k = {best['k']}, l = {best['l']}, the closest that this table can reach"
         hint += " (no diversity)" if best["l"] == 1 else ""
         raise InfeasibleError(fact, hint, best=best)
 

@@ -82,9 +82,9 @@ _MOST_AS_A_WHOLE, _PART = 100_000, 10_000  # rows, where `presplit` is left to u
 _PAIRS = 1000  # of rows, looked at to order the attributes
 _JOBS_PER_SLICE = 128  # seeds between two looks at progress and Ctrl-C
 RISK = (
-    "mode='paper' publishes overlapping exact distributions, which can be solved: of 1500 census rows with k = 5 and "
-    "l = 2, `incrowd attack` claimed a fifth of the sensitive values, more than 95 % of them rightly. "
-    "Use mode='hardened' unless you compare with the paper."
+    "mode='paper' publishes overlapping exact distributions, from which sensitive values follow: of 1500 census rows "
+    "with k = 5 and l = 2, `incrowd attack` claimed a fifth of the sensitive values, more than 95 % of them correctly. "
+    "Use mode='hardened', unless you compare with the paper."
 )
 """What is said about the mode of the paper; ``./dev bench attacks --rows 1500`` measures it."""
 
@@ -151,7 +151,7 @@ class NSVDist(CellPublisher):
         n_values = len(table.sensitive_values)
         if n_values == 0:
             fact = "NSVDist publishes distributions of sensitive values, and the schema has no sensitive column"
-            raise SchemaError(fact, "name it with sensitive=..., or use a method that keeps rows as they are")
+            raise SchemaError(fact, "give a column the role 'sensitive', or use a method that does not need one")
         if table.n_rows * n_values > _MOST_SHARES:
             fact = f"A share for each of {n_values} sensitive values in {table.n_rows} rows is too much to publish"
             raise IncompatibleError(
@@ -160,7 +160,7 @@ class NSVDist(CellPublisher):
         if self.mode == "paper" and table.schema.other:
             named = ", ".join(map(repr, table.schema.other))
             fact = f"mode='paper' cannot publish the other column {named}: a person may fit a single row"
-            hint = "use mode='hardened', which shares such columns out among k people, or a method that forms groups"
+            hint = "use mode='hardened', which shuffles such columns among k people, or a method that forms groups"
             raise IncompatibleError(fact, hint)
         if self.mode == "hardened":
             super().require_feasible(table)
@@ -224,7 +224,9 @@ def require_members(k: int, l: float, cap: int, counts: Int64, n_rows: int) -> N
     least = next(c for c in caps if np.minimum(counts, c).sum() >= reachable)
     best = {"k": reachable, "l": np.floor(reachable / least * 1e4) / 1e4}
     fact = f"No row can find k = {k} members of which at most floor(k / l) = {cap} share a sensitive value (l = {l:g})"
-    raise InfeasibleError(fact, f"the closest that this table can reach is k = {reachable}, l = {best['l']}", best=best)
+    raise InfeasibleError(
+        fact, f"use k = {reachable}, l = {best['l']}, the closest that this table can reach", best=best
+    )
 
 
 def choose_members(

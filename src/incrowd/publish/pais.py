@@ -118,11 +118,11 @@ class PAIS(CellPublisher):
         L = self._n_known(table)
         if comb(table.n_quasi, L) > COMBINATION_BUDGET:
             fact = f"L = {L} of {table.n_quasi} quasi-identifiers are {comb(table.n_quasi, L)} combinations"
-            hint = f"at most {COMBINATION_BUDGET} are verified: take a smaller L, or leave it out to cover all"
+            hint = f"use a smaller L, or leave it out to cover all: at most {COMBINATION_BUDGET} are verified"
             raise IncompatibleError(fact, hint)
         if self.L is not None and self.C == self.l == 1 and table.sensitive is None:
             fact = "LKC is about sensitive values, and the schema has no sensitive column"
-            raise SchemaError(fact, "name it with sensitive=..., or leave L out: k over all quasi-identifiers")
+            raise SchemaError(fact, "give a column the role 'sensitive', or leave L out: k over all quasi-identifiers")
         asks_about_sensitive = self.privacy().about_sensitive or table.sensitive is not None
         feasible = Privacy((self._lkc(L),)) if asks_about_sensitive else self.privacy()
         feasible.require_feasible(table.n_rows, table.sensitive_counts)

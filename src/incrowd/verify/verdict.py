@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.errors import VerificationError
+from incrowd.errors import VerificationError, counted
 
 Level = float | int | None
 
@@ -83,8 +83,8 @@ class Verdict:
         """Raise `VerificationError` unless the verdict is ok."""
         found = self.violations
         if found:
-            fact = f"The release does not keep its promise: {len(found)} violations\n  " + "\n  ".join(found)
-            raise VerificationError(fact, "do not hand it out; mend what is listed and verify again", violations=found)
+            fact = f"The release does not keep its promise: {counted(len(found), 'violation')}\n  " + "\n  ".join(found)
+            raise VerificationError(fact, "do not share it; publish it again, or fix what is listed", violations=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -106,8 +106,7 @@ class Verdict:
         elif any(check.name == "promises" and check.ok is None for check in self.checks):
             head = "no promise was given"
         elif unshown:
-            shown = f"{unshown} promise{'s' if unshown > 1 else ''} not shown"
-            head = f"holds as far as it could be checked; {shown}"
+            head = f"holds as far as it could be checked; {counted(unshown, 'promise')} not checked"
         elif not self.complete:
             head = "holds as far as it could be checked"
         return f"Verdict: {head} ({len(self.checks)} checks, {open_} not possible)"

@@ -111,7 +111,7 @@ class Features:
         schema.check(original)
         if original.height == 0:
             fact = "The table has no rows"
-            raise SchemaError(fact, "there is nothing to publish")
+            raise SchemaError(fact, "check that this is the right table: there is nothing to publish")
         used, rows = used_rows(original, schema)
         classes, values = code_classes(used[target])
         assert classes is not None
@@ -311,7 +311,7 @@ def _published(
 def _target(schema: Schema) -> str:
     if schema.target is None:
         fact = "Projections are published with the class, and the schema has no sensitive column and no target"
-        raise SchemaError(fact, "name it with sensitive=..., or with target=... among the other columns")
+        raise SchemaError(fact, "give a column the role 'sensitive', or name a target among the other columns")
     if schema.sensitive is not None and schema.sensitive != schema.target:
         fact = (
             f"The class is {schema.target!r}, and {schema.sensitive!r} is sensitive: projections protect the class only"
@@ -326,7 +326,9 @@ def _checked_sets(quasi_sets: QuasiSets | None, schema: Schema) -> tuple[tuple[s
     sets = tuple(tuple(known) for known in quasi_sets)
     unknown = sorted({name for known in sets for name in known} - set(schema.quasi))
     if unknown:
-        fact = f"quasi_sets names {', '.join(map(repr, unknown))}, which is not a quasi-identifier of the schema"
+        fact = (
+            f"Parameter quasi_sets names {', '.join(map(repr, unknown))}, which is not a quasi-identifier of the schema"
+        )
         raise SchemaError(fact, f"the quasi-identifiers are {', '.join(map(repr, schema.quasi))}")
     lacking = [name for name in schema.quasi if not any(name in known for known in sets)]
     if lacking:

@@ -57,7 +57,7 @@ def partition_of(parts: Iterable[Iterable[int]]) -> Partition:
     lists = [[int(feature) for feature in part] for part in parts]
     features = [feature for part in lists for feature in part]
     if len(set(features)) < len(features):
-        fact = "parts share a feature, or name one twice"
+        fact = "A feature is in two parts, or twice in one"
         raise ParameterError(fact, "put each feature into one part at most")
     return tuple(sorted(tuple(sorted(part)) for part in lists if part))
 
@@ -267,7 +267,7 @@ class FeatureSearch(PartitionSearch[float]):
     def _score(self, parts: Partition) -> float:
         score = float(self.judge(parts))
         if math.isnan(score):
-            fact = "the fitness of a partition is not a number"
+            fact = "The fitness of a partition is not a number"
             raise ParameterError(fact, "return 0 for a partition that must not be used")
         return score
 

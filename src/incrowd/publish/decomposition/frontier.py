@@ -93,7 +93,11 @@ class Frontier:
     ) -> None:
         missing = [name for name in _COLUMNS if name not in points.columns]
         if missing or points.height == 0:
-            fact = f"points has {points.height} rows, and no column {', '.join(missing)}" if missing else "no points"
+            fact = (
+                f"points has {points.height} rows, and no column {', '.join(missing)}"
+                if missing
+                else "There are no points"
+            )
             raise ParameterError(fact, f"give at least one row, with columns {', '.join(_COLUMNS)}")
         self.n_rows, self.majority, self.original = n_rows, majority, original
         level = pl.min_horizontal("partial", "set", pl.lit(n_rows)).cast(pl.Int64()).alias("level")

@@ -149,7 +149,7 @@ class PartitionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for table, part in zip(tables, features, strict=True):
             seen, classes = np.unique(table[target].to_numpy(), return_inverse=True)
             if seen.tolist() != self.classes_.tolist():
-                fact = "the projections do not have the same classes"
+                fact = "The projections do not have the same classes"
                 raise ParameterError(fact, "take the projections of one release")
             self._log_prior = log_shares(classes, len(seen))
             own = {names.index(name): coder_of(table[name], classes, inducer) for name in part}

@@ -102,7 +102,7 @@ class ParetoSearch(PartitionSearch[Point]):
     def _score(self, parts: Partition) -> Point:
         accuracy, level = map(float, self.judge(parts))
         if not (math.isfinite(accuracy) and math.isfinite(level) and level > 0):
-            fact = "the objectives of a partition are not an accuracy and a level above 0"
+            fact = "The objectives of a partition are not an accuracy and a level above 0"
             raise ParameterError(fact, "return two numbers; where a level has no limit, the number of rows")
         return accuracy, level
 
