@@ -73,7 +73,7 @@ def test_all_of_it():
 
 def test_violations_are_raised():
     Verdict((FINE, OPEN)).raise_for_violations()
-    with pytest.raises(VerificationError, match="1 violations\n  k: too few") as raised:
+    with pytest.raises(VerificationError, match="1 violation\n  k: too few") as raised:
         Verdict((BROKEN,)).raise_for_violations()
     assert raised.value.violations == ["k: too few <rows>"]
 

@@ -97,4 +97,4 @@ def _name(parameter: Any) -> str:  # noqa: ANN401
     """Return an option's long name, or an argument's name in capitals."""
     if parameter.param_type_name == "argument":
         return str(parameter.name).upper()
-    return max(parameter.opts, key=len)
+    return str(max(parameter.opts, key=len))

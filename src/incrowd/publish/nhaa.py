@@ -146,8 +146,8 @@ class NHAA(CellPublisher):
         fact = f"No release of a table with {counted(n, 'row')} can keep k = {self.k} and l = {self.l:g}"
         if best["l"] < self.l:
             fact += f": one sensitive value has {top} of them, more than 1/{self.l:g}, so no ring can separate its rows"
-        hint = f"use k = {best['k']}, l = {best['l']}, the closest that this table can reach"
-        hint += " (no diversity)" if best["l"] == 1 else ""
+        none = " (no diversity)" if best["l"] == 1 else ""
+        hint = f"use k = {best['k']}, l = {best['l']}{none}, the closest that this table can reach"
         raise InfeasibleError(fact, hint, best=best)
 
     def n_steps(self, table: Table) -> float:
