@@ -27,7 +27,6 @@ def check_extents(
     cells, problems = payload.cells, []
     all_of_it = [(a == a.min()) & (b == b.max()) for a, b in zip(cells.lo, cells.hi, strict=True)]
     by_group = claims.cells.startswith("groups")
-    in_order = np.argsort(cells.group, kind="stable") if by_group else None
     for m, q in enumerate(claims.quasi):
         if not by_group:
             again = _has_two(originals.quasi[m].index[rows], cells.cell[m], _left_out(payload, all_of_it, claims.cells))
@@ -35,12 +34,12 @@ def check_extents(
         if claims.cells == "one for a value":
             continue
         owner, cell = (cells.group, cells.of_groups(m)) if by_group else (cells.cell[m], np.arange(len(cells.lo[m])))
-        order = np.argsort(owner, kind="stable") if in_order is None else in_order
-        least, most = _ends(codes[m][order], owner[order])
+        least, most = _ends(codes[m], owner)
         wide = wider_cells(q, payload.scales[m], (cells.lo[m][cell], cells.hi[m][cell]), least, most)
         if claims.cells.endswith("all"):
             wide &= ~all_of_it[m][cell]
-        problems += wrong_rows(wide[owner], f"have a cell of {q.name!r} that is wider than its rows ask for")
+        if wide.any():
+            problems += wrong_rows(wide[owner], f"have a cell of {q.name!r} that is wider than its rows ask for")
     what = "one for each value" if claims.cells == "one for a value" else f"closures of {claims.cells}"
     findings.judge("extents", problems, f"cells are {what}")
 
@@ -61,6 +60,11 @@ def _has_two(value: Array, cell: Array, aside: Array) -> Array:
 
 
 def _ends(codes: Array, owner: Array) -> tuple[Array, Array]:
-    """Return the smallest and the largest code of each owner's rows, which stand together; every owner has one."""
-    starts = np.flatnonzero(np.diff(owner, prepend=-1))
-    return np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+    """Return the smallest and the largest code of each owner's rows; every owner has one."""
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))  # most owners' rows stand together, in one run or few
+    some = codes[starts]
+    least, most = np.empty(int(owner.max()) + 1, some.dtype), np.empty(int(owner.max()) + 1, some.dtype)
+    least[owner[starts]] = most[owner[starts]] = some
+    np.minimum.at(least, owner[starts], np.minimum.reduceat(codes, starts))
+    np.maximum.at(most, owner[starts], np.maximum.reduceat(codes, starts))
+    return least, most

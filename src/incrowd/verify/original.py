@@ -139,11 +139,12 @@ def _find_behind(
     counted = np.zeros(len(originals.dropped), np.bool_)  # to count rows in their order is faster than in any other
     counted[rows] = True
     in_order = np.flatnonzero(counted)
-    leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, in_order)
+    counts = [column.count(in_order) for column in originals.quasi]
+    leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, counts)
     if leaves is None:
         return None
     if certain:
-        check_counts_and_rare(findings, claims, originals, leaves, in_order)
+        check_counts_and_rare(findings, claims, originals, leaves, counts, in_order)
     else:
         findings.skip("original counts", "needs the owner's private folder: suppressed originals are not known")
     codes = [
@@ -184,12 +185,12 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
 
 
 def _published_leaves(
-    findings: Findings, claims: Claims, payload: Payload, originals: Originals, kept: Kept | None, rows: Array
+    findings: Findings, claims: Claims, payload: Payload, originals: Originals, kept: Kept | None, counts: list[Array]
 ) -> list[Array] | None:
     """Return, per column, the published leaf of each distinct value and of the missing one."""
     owned: list[Array | None] = [None] * len(claims.quasi)
     if kept is not None and kept.domains is not None:
-        owned = check_domains(findings, claims, payload, originals, kept.domains, rows)
+        owned = check_domains(findings, claims, payload, originals, kept.domains, counts)
     else:
         findings.skip("domains", "needs the owner's private folder: joined values were not looked up")
     found = []

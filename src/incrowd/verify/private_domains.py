@@ -32,14 +32,14 @@ def check_domains(
     payload: Payload,
     originals: Originals,
     entries: Sequence[dict[str, Any]],
-    behind: Array,
+    counts: Sequence[Array],
 ) -> list[Array | None]:
     """Judge the owner's domains; return the published leaf of each distinct value and of the missing one, by column."""
     problems: list[str] = []
     found: list[Array | None] = []
     declared: list[str] = []
     for m, (q, column, entry) in enumerate(zip(claims.quasi, originals.quasi, entries, strict=True)):
-        wrong, leaf_of = _check_domain(q, column, entry, column.count(behind), payload.scales[m].ends, claims.least)
+        wrong, leaf_of = _check_domain(q, column, entry, counts[m], payload.scales[m].ends, claims.least)
         problems += [f"column {q.name!r} {problem}" for problem in wrong]
         found.append(leaf_of)
         if isinstance(q, Ranges) and not wrong:

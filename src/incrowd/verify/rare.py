@@ -15,7 +15,7 @@ from incrowd.verify.verdict import Findings
 
 
 def check_counts_and_rare(
-    findings: Findings, claims: Claims, originals: Originals, leaves: list[Array], behind: Array
+    findings: Findings, claims: Claims, originals: Originals, leaves: list[Array], found: list[Array], behind: Array
 ) -> None:
     """Judge counts, cuts and listed values by the originals behind the released rows.
 
@@ -23,12 +23,13 @@ def check_counts_and_rare(
     ----------
     leaves
         Per quasi-identifier, the published leaf of each distinct value and of the missing one.
+    found
+        How often those originals have each of them.
     behind
         Numbers of those originals.
     """
     counts, rare = [], []
-    for q, column, leaf_of in zip(claims.quasi, originals.quasi, leaves, strict=True):
-        own = column.count(behind)
+    for q, column, leaf_of, own in zip(claims.quasi, originals.quasi, leaves, found, strict=True):
         if isinstance(q, Leaves):
             true = _summed(leaf_of, own, len(q.leaves))
             counts += _wrong_counts(claims, q.name, q.counts, true)
