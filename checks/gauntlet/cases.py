@@ -13,8 +13,8 @@ from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, skewed, with_g
 from incrowd.publish import PUBLISHERS
 
 METHODS = (
-    "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr", "pais", "seqa",
-    "dmpd", "pareto_dmpd",
+    "best_cuts", "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr",
+    "pais", "seqa", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")
@@ -240,6 +240,8 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
         return found | ({"l": l} if asks else {})
     if method == "iacc":
         found |= {"delta_c": rng.choice((0.3, None)), "delta_d": rng.choice((0.5, None))}
+    if method == "best_cuts":
+        found["runs"] = rng.choice((1, 4))
     if method == "mondrian":
         found |= rng.choice(({"recoding": "single"}, {"strict": True}, {"strict": False}))
     if method == "seqa":

@@ -99,7 +99,7 @@ def cells_of_a_group_shifted(f: Forger, rng: random.Random) -> bool:
 def group_widened(f: Forger, rng: random.Random) -> bool:
     """All cells of a group reach further than its rows do, with the right label: k is kept, and a message is told."""
     about = f.manifest["method"]
-    closes = {"mondrian": about["parameters"].get("recoding") != "single", "infogain_mondrian": True, "seqa": True,
+    closes = {"mondrian": about["parameters"].get("recoding") != "single", "infogain_mondrian": True, "best_cuts": True, "seqa": True,
               "tree": about["parameters"].get("tighten")}  # fmt: skip
     entry = _pick(rng, f, "intervals")
     if entry is None or not closes.get(about["name"]):

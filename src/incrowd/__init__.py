@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from incrowd.evaluate import Comparison, Evaluation, compare, evaluate
-    from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, dates, frequency, mdl, prefixes
+    from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, by_class, dates, frequency, mdl, prefixes
     from incrowd.io import read, write
     from incrowd.learn.clusters import KAnonymousClusters
     from incrowd.learn.tree import KAnonymousTreeClassifier
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PAIS,
         TDR,
         TDS,
+        BestCuts,
         IACc,
         IACk,
         InfoGainMondrian,
@@ -82,7 +83,17 @@ _HOME = {
         "VerificationError",
     ),
     "incrowd.evaluate": ("Comparison", "Evaluation", "compare", "evaluate"),
-    "incrowd.hierarchy": ("Intervals", "Taxonomy", "balanced", "bins", "dates", "frequency", "mdl", "prefixes"),
+    "incrowd.hierarchy": (
+        "Intervals",
+        "Taxonomy",
+        "balanced",
+        "bins",
+        "by_class",
+        "dates",
+        "frequency",
+        "mdl",
+        "prefixes",
+    ),
     "incrowd.io": ("read", "write"),
     "incrowd.learn.clusters": ("KAnonymousClusters",),
     "incrowd.publish.decomposition.partition_classifier": ("PartitionClassifier",),
@@ -90,6 +101,7 @@ _HOME = {
     "incrowd.rules.anonymous": ("anonymous_rules",),
     "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
+        "BestCuts",
         "DMPD",
         "IACc",
         "IACk",
@@ -129,6 +141,7 @@ __all__ = [
     "TDS",
     "AttackReport",
     "Audit",
+    "BestCuts",
     "Cancelled",
     "Comparison",
     "Evaluation",
@@ -167,6 +180,7 @@ __all__ = [
     "audit_rules",
     "balanced",
     "bins",
+    "by_class",
     "compare",
     "compare_rules",
     "dates",

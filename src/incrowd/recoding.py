@@ -83,16 +83,18 @@ class TreeRecoding(Recoding):
     def _regions(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[Codes, Codes]:
         """Return the part of the domain that the cuts leave to each group, all leaves of the tree that are it."""
         region_lo, region_hi = self.hi.copy(), self.lo.copy()
-        pending = [(0, [0] * len(hierarchies), [h.n_leaves - 1 for h in hierarchies])]
-        while pending:
-            node, first, last = pending.pop()
-            m, at, left, right = (int(x) for x in self.cuts[node])
+        n_nodes, ends = len(self.cuts), [h.n_leaves - 1 for h in hierarchies]
+        first, last = np.tile(np.array(ends, np.int32), (n_nodes, 1)), np.zeros((n_nodes, len(ends)), np.int32)
+        first[0], last[0] = 0, ends
+        for node, (m, at, left, right) in enumerate(self.cuts.tolist()):  # children have higher numbers
             if m < 0:
-                region_lo[at], region_hi[at] = np.minimum(region_lo[at], first), np.maximum(region_hi[at], last)
+                region_lo[at] = np.minimum(region_lo[at], first[node])
+                region_hi[at] = np.maximum(region_hi[at], last[node])
                 continue
-            left_last, right_first = last.copy(), first.copy()
+            left_last, right_first = last[node].copy(), first[node].copy()
             left_last[m], right_first[m] = at, at + 1
-            pending += [(left, first, left_last), (right, right_first, last)]
+            first[left], last[left] = np.minimum(first[left], first[node]), np.maximum(last[left], left_last)
+            first[right], last[right] = np.minimum(first[right], right_first), np.maximum(last[right], last[node])
         return region_lo, region_hi
 
     def arrays(self) -> dict[str, npt.NDArray[np.int32]]:

@@ -21,6 +21,7 @@ GIVEN = [
     ("mondrian", {"l": 1, "l_kind": "recursive", "c": 4.0}),
     ("mondrian", {"l": 1.5, "l_kind": "entropy", "t": 0.4, "ordered": True, "alpha": 0.5}),
     ("infogain_mondrian", {"t": 0.2}),
+    ("best_cuts", {"l": 1.5}),
     ("nsvdist", {}),
     ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
     ("nsvdist", {"presplit": None}),

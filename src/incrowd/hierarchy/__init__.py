@@ -1,6 +1,6 @@
 """The legal generalizations of a column: taxonomies, intervals, and what builds them from data."""
 
-from incrowd.hierarchy.builders import Builder, balanced, bins, dates, frequency, mdl, prefixes
+from incrowd.hierarchy.builders import Builder, balanced, bins, by_class, dates, frequency, mdl, prefixes
 from incrowd.hierarchy.hierarchy import Hierarchy, Spec
 from incrowd.hierarchy.intervals import Intervals
 from incrowd.hierarchy.specs import from_dict
@@ -14,6 +14,7 @@ __all__ = [
     "Taxonomy",
     "balanced",
     "bins",
+    "by_class",
     "dates",
     "frequency",
     "from_dict",

@@ -1,4 +1,4 @@
-"""Recipes that build a taxonomy from a column's values.
+"""Recipes that build a hierarchy from a column's values.
 
 All of them put the values in order and say where each level's nodes begin. A node is named after its leaves: ``21-30``
 for numbers, ``a|b|c`` or ``first to last`` for names, and the leaf's own name when it has only one; the root is ``*``.
@@ -18,14 +18,14 @@ from typing import Any
 import polars as pl
 
 from incrowd.errors import HierarchyError
-from incrowd.hierarchy.hierarchy import Weights, check_known_keys, count_missing, require_values
-from incrowd.hierarchy.taxonomy import Taxonomy
+from incrowd.hierarchy.class_order import class_order
+from incrowd.hierarchy.hierarchy import Hierarchy, Weights, check_known_keys, count_missing, require_values
 from incrowd.hierarchy.trees import balanced_tree, bins_tree, dates_tree, frequency_tree, mdl_tree, prefixes_tree
 
 
 @dataclass(frozen=True, repr=False)
 class Builder:
-    """A recipe for a taxonomy, made by `balanced`, `bins`, `prefixes`, `dates`, `frequency` or `mdl`.
+    """A recipe for a hierarchy, made by `balanced`, `bins`, `prefixes`, `dates`, `frequency`, `mdl` or `by_class`.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ class Builder:
     @property
     def supervised(self) -> bool:
         """Whether the target has a say in the tree."""
-        return self.kind == "mdl"
+        return self.kind in ("mdl", "by_class")
 
-    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Taxonomy:
-        """Return the taxonomy over this column's values; with `weights`, each entry stands for so many rows."""
+    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Hierarchy:
+        """Return the hierarchy over this column's values; with `weights`, each entry stands for so many rows."""
         require_values(column)
         given: dict[str, Any] = {"target": target} if self.supervised else {}
         if self.supervised or self.kind == "frequency":
@@ -62,7 +62,7 @@ class Builder:
         kind = data.get("kind")
         if kind not in _RECIPES:
             fact = f"A hierarchy is of unknown kind {kind!r}"
-            raise HierarchyError(fact, f"known recipes: {', '.join(_RECIPES)}")
+            raise HierarchyError(fact, f"use one of {', '.join(_RECIPES)}")
         recipe = _RECIPES[kind]
         check_known_keys(data, {"kind", *inspect.signature(recipe).parameters}, f"A hierarchy of kind {kind!r}")
         return recipe(**{name: value for name, value in data.items() if name != "kind"})
@@ -71,7 +71,7 @@ class Builder:
         return hash((self.kind, tuple(sorted(self.parameters.items()))))
 
     def __repr__(self) -> str:
-        bare = ("branching", "width", "step")
+        bare = ("branching", "width", "step", "at_least")
         settings = ((name, repr(_plain(value))) for name, value in self.parameters.items())
         return f"{self.kind}({', '.join(value if name in bare else f'{name}={value}' for name, value in settings)})"
 
@@ -214,13 +214,34 @@ def mdl() -> Builder:
     return Builder("mdl")
 
 
-BUILDERS: dict[str, Callable[..., Taxonomy]] = {
+def by_class(at_least: int = 20) -> Builder:
+    """Return a recipe for ranges of names, which it puts in the order of the classes of their rows.
+
+    With two classes that is the share of one of them among the rows of a name; with more, the place on the axis along
+    which these shares differ most. So a range holds names that mean about the same for the class: what `BestCuts` and
+    classifiers make the most of. Names with fewer than `at_least` rows say nothing certain, and stand together in the
+    middle, in alphabetical order. The order is published with the release and tells a little about the target: where it
+    is also the sensitive column, weigh that.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> job = pl.Series("job", ["baker", "clerk", "nurse", "clerk", "nurse", "baker"] * 10)
+    >>> jobs = by_class().build(job, target=job == "clerk")
+    >>> jobs.leaves.to_list(), jobs.label(0, 1)
+    (['baker', 'nurse', 'clerk'], 'baker|nurse')
+    """
+    return Builder("by_class", {"at_least": _whole("by_class", "at_least", at_least, at_least=1)})
+
+
+BUILDERS: dict[str, Callable[..., Hierarchy]] = {
     "balanced": balanced_tree,
     "bins": bins_tree,
     "prefixes": prefixes_tree,
     "dates": dates_tree,
     "frequency": frequency_tree,
     "mdl": mdl_tree,
+    "by_class": class_order,
 }
 _RECIPES: dict[str, Callable[..., Builder]] = {
     "balanced": balanced,
@@ -229,6 +250,7 @@ _RECIPES: dict[str, Callable[..., Builder]] = {
     "dates": dates,
     "frequency": frequency,
     "mdl": mdl,
+    "by_class": by_class,
 }
 
 

@@ -214,6 +214,10 @@ class Hierarchy(ABC):
 
     def encode(self, column: pl.Series) -> Codes:
         """Return the leaf rank of each value, `OUTSIDE` where the value is not a leaf."""
+        if isinstance(column.dtype, pl.Enum):  # each name is looked up once
+            names = column.dtype.categories
+            ranks = self.encode(names.extend_constant(None, 1))
+            return ranks[column.to_physical().cast(pl.Int32()).fill_null(len(names)).to_numpy()]
         values = convert(column, self.type)
         known = self.leaves.drop_nulls()
         first = self.n_leaves - len(known)
@@ -283,4 +287,4 @@ def check_known_keys(data: Mapping[str, Any], allowed: set[str], what: str) -> N
     unknown = sorted(set(data) - allowed)
     if unknown:
         fact = f"{what} has the unknown setting {', '.join(map(repr, unknown))}"
-        raise HierarchyError(fact, f"known settings: {', '.join(sorted(allowed))}")
+        raise HierarchyError(fact, f"use one of {', '.join(sorted(allowed))}")

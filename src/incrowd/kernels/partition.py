@@ -53,6 +53,7 @@ class Partition(NamedTuple):
         Finished groups: first distinct row and end, in the order of rows.
     cuts
         The tree of cuts: attribute (`LEAF`: a group), last code of the left side (or the group's number), left, right.
+        Two cuts may lead to the rest beside a band; children have higher numbers than what leads to them.
     state
         Sizes of stack, groups and cuts, and the number of finished rows.
     """
@@ -126,6 +127,17 @@ def part_by_code(work: Work, start: int, stop: int, n: int, m: int, code: int, n
         n_left += weight if left else 0
     work.scratch[SIZES, 0], work.scratch[SIZES, 1] = n_left, n - n_left
     work.scratch[LAST_LEAF, 0] = code
+
+
+@kernel
+def part_by_band(work: Work, start: int, stop: int, n: int, m: int, before: int, last: int) -> None:
+    """Assign rows with a code above `before`, up to `last`, to part 0, the others to part 1."""
+    n_inside = 0
+    for i in range(start, stop):
+        inside = before < work.rows[i, m] <= last
+        work.part[i] = 0 if inside else 1
+        n_inside += work.rows[i, WEIGHT] if inside else 0
+    work.scratch[SIZES, 0], work.scratch[SIZES, 1] = n_inside, n - n_inside
 
 
 @kernel
@@ -238,6 +250,23 @@ def _grow(scratch: Int64, partition: Partition, start: int, node: int, m: int, n
         at -= 1
         start = stop
         node = child + 1
+
+
+@kernel
+def settle_band(
+    work: Work, partition: Partition, start: int, stop: int, node: int, m: int, before: int, last: int
+) -> None:
+    """Put a band and the rest on the stack, the band on top; two cuts lead to the rest, from below and from above."""
+    move(work, start, stop, 2)
+    stack, cuts, state, scratch = partition.stack, partition.cuts, partition.state, work.scratch
+    above, band, rest = state[2], state[2] + 1, state[2] + 2
+    cuts[node, 0], cuts[node, 1], cuts[node, 2], cuts[node, 3] = m, before, rest, above
+    cuts[above, 0], cuts[above, 1], cuts[above, 2], cuts[above, 3] = m, last, band, rest
+    middle, at = start + scratch[HISTOGRAM, 0], state[0]
+    stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3] = middle, stop, scratch[SIZES, 1], rest
+    stack[at + 1, 0], stack[at + 1, 1], stack[at + 1, 2], stack[at + 1, 3] = start, middle, scratch[SIZES, 0], band
+    state[0] += 2
+    state[2] += 3
 
 
 @kernel

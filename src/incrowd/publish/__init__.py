@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from incrowd.publish.best_cuts import BestCuts
 from incrowd.publish.decomposition.dmpd import DMPD
 from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
@@ -38,6 +39,7 @@ __all__ = [
     "PUBLISHERS",
     "TDR",
     "TDS",
+    "BestCuts",
     "CellPublisher",
     "Choice",
     "GroupPublisher",

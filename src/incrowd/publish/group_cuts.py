@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,44 +20,67 @@ Cut = Callable[[Work, Partition], None]
 """Cuts some of the groups on the stack."""
 
 
-def cut_groups(
-    table: Table,
-    k: int,
-    domains: Domains,
-    columns: list[Codes | None],
-    cut: Cut,
-    progress: Progress,
-    *,
-    strict: bool = True,
-) -> Choice:
-    """Cut the table until `cut` leaves no group on the stack; each group is released as the closure of its rows.
+@dataclass(frozen=True)
+class Cutting:
+    """A table that is to be cut, perhaps several times, in the form that kernels take.
 
-    Parameters
+    Attributes
     ----------
-    columns
-        What the cuts look at beside the leaf ranks, the sensitive codes last; ``None`` for what they do not look at.
-    strict
-        Whether equal rows stay together; only then is there a recoding, for it is a function of the row.
+    rows, row_of
+        Distinct rows, and which of them each row of the table is: see `distinct_rows`.
     """
-    n = table.n_rows
-    rows, row_of = distinct_rows(table, columns, strict=strict)
-    most, most_leaves = n // k + 2, max(hierarchy.n_leaves for hierarchy in table.hierarchies)
-    work = Work(rows, np.empty_like(rows), np.empty(n, np.int32), np.zeros((4, most_leaves + 2), np.int64))
-    groups, cuts = np.empty((most, 2), np.int64), np.zeros((2 * most, 4), np.int32)
-    partition = Partition(np.zeros((most, 4), np.int64), groups, cuts, np.array([1, 0, 1, 0], np.int64))
-    partition.stack[0] = 0, len(rows), n, 0
+
+    table: Table
+    k: int
+    domains: Domains
+    rows: npt.NDArray[np.int32]
+    row_of: npt.NDArray[np.int64]
+    strict: bool
+
+    @classmethod
+    def of(cls, table: Table, k: int, domains: Domains, columns: list[Codes | None], *, strict: bool = True) -> Cutting:
+        """Prepare a table.
+
+        Parameters
+        ----------
+        columns
+            What the cuts look at beside the leaf ranks, the sensitive codes last; ``None`` for what they leave alone.
+        strict
+            Whether equal rows stay together; only then is there a recoding, for it is a function of the row.
+        """
+        return cls(table, k, domains, *distinct_rows(table, columns, strict=strict), strict)
+
+    def start(self, rows: npt.NDArray[np.int32]) -> tuple[Work, Partition]:
+        """Return all rows as one group on the stack; the rows are moved about."""
+        n = self.table.n_rows
+        most, most_leaves = n // self.k + 2, max(hierarchy.n_leaves for hierarchy in self.table.hierarchies)
+        work = Work(rows, np.empty_like(rows), np.empty(n, np.int32), np.zeros((4, most_leaves + 2), np.int64))
+        groups, cuts = np.empty((most, 2), np.int64), np.zeros((3 * most, 4), np.int32)
+        partition = Partition(np.zeros((most, 4), np.int64), groups, cuts, np.array([1, 0, 1, 0], np.int64))
+        partition.stack[0] = 0, len(rows), n, 0
+        return work, partition
+
+    def close(self, work: Work, partition: Partition) -> Choice:
+        """Return the groups of a finished partition, each as the closure of its rows."""
+        n_groups = int(partition.state[1])
+        bounds = partition.groups[:n_groups]
+        group_of = np.empty(len(work.rows), np.int64)
+        group_of[work.rows[:, NUMBER]] = np.repeat(np.arange(n_groups), bounds[:, 1] - bounds[:, 0])
+        cell_of = group_of[self.row_of]
+        lo, hi = close_groups(self.table.codes, cell_of, n_groups, self.domains)
+        recoding = TreeRecoding(partition.cuts[: partition.state[2]].copy(), lo, hi) if self.strict else None
+        return Choice(lo, hi, cell_of, recoding=recoding)
+
+
+def cut_groups(cutting: Cutting, cut: Cut, progress: Progress) -> Choice:
+    """Cut the table until `cut` leaves no group on the stack; each group is released as the closure of its rows."""
+    work, partition = cutting.start(cutting.rows)
+    n = cutting.table.n_rows
     progress("cutting", 0, n)
     while partition.state[0] > 0:
         cut(work, partition)
         progress("cutting", int(partition.state[3]), n)
-    n_groups = int(partition.state[1])
-    group_of = np.empty(len(rows), np.int64)
-    group_of[rows[:, NUMBER]] = np.repeat(np.arange(n_groups), groups[:n_groups, 1] - groups[:n_groups, 0])
-    cell_of = group_of[row_of]
-    del work, rows, row_of
-    lo, hi = close_groups(table.codes, cell_of, n_groups, domains)
-    recoding = TreeRecoding(cuts[: partition.state[2]].copy(), lo, hi) if strict else None
-    return Choice(lo, hi, cell_of, recoding=recoding)
+    return cutting.close(work, partition)
 
 
 def distinct_rows(

@@ -37,14 +37,10 @@ from typing import ClassVar
 import numpy as np
 
 from incrowd.coding import Table
-from incrowd.domains import flatten, limits
-from incrowd.kernels.infogain_mondrian import Sides, infogain_mondrian
-from incrowd.kernels.information import n_log_n
-from incrowd.kernels.partition import Partition, Work
+from incrowd.kernels.class_cuts import Search
+from incrowd.publish.class_cuts import ClassCuts
 from incrowd.publish.group_cuts import cut_groups
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
-
-_SLICE = 500_000  # rows visited between two looks at progress and Ctrl-C
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +65,6 @@ class InfoGainMondrian(GroupPublisher):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
         del rng
-        domains, bounds = flatten(table.hierarchies), limits(self.privacy(), table)
-        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
-        classes, n_classes = table.classes
-        sides = Sides(np.zeros((2, n_classes), np.int64), np.zeros((2, n_values), np.int64), n_log_n(table.n_rows))
-
-        def cut(work: Work, partition: Partition) -> None:
-            infogain_mondrian(work, partition, sides, bounds, domains, _SLICE)
-
-        sensitive = table.sensitive if n_values else None
-        return cut_groups(table, self.k, domains, [classes, sensitive], cut, progress)
+        cuts = ClassCuts.of(table, self.privacy(), self.k)
+        search = Search(np.zeros((1, table.n_quasi)), 1.0, 0.0, bands=False)
+        return cut_groups(cuts.cutting, cuts.by(search), progress)

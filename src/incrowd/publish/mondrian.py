@@ -40,7 +40,7 @@ from incrowd.errors import ParameterError
 from incrowd.kernels.mondrian import mondrian
 from incrowd.kernels.partition import Partition, Work
 from incrowd.publish.global_recoding import cut_globally
-from incrowd.publish.group_cuts import cut_groups
+from incrowd.publish.group_cuts import Cutting, cut_groups
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 
 _SLICE = 4_000_000  # rows visited between two looks at progress and Ctrl-C
@@ -79,7 +79,7 @@ class Mondrian(GroupPublisher):
             raise ParameterError(fact, "use true or false")
         if self.recoding == "single" and not self.strict:
             fact = "recoding is 'single' and strict is False"
-            raise ParameterError(fact, "a global recoding cannot share equal rows out: leave strict=True")
+            raise ParameterError(fact, "use strict=True: a global recoding cannot divide equal rows")
         super().__post_init__()
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
@@ -94,4 +94,4 @@ class Mondrian(GroupPublisher):
             mondrian(work, partition, self.strict, n_values, bounds, domains, _SLICE)
 
         sensitive = table.sensitive if n_values else None
-        return cut_groups(table, self.k, domains, [sensitive], cut, progress, strict=self.strict)
+        return cut_groups(Cutting.of(table, self.k, domains, [sensitive], strict=self.strict), cut, progress)

@@ -20,6 +20,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from incrowd.errors import IncompatibleError, ParameterError
+from incrowd.publish.best_cuts import BestCuts
 from incrowd.publish.decomposition.dmpd import DMPD
 from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
@@ -42,6 +43,7 @@ GROUP = "incrowd.publishers"
 PUBLISHERS: dict[str, type[Publisher[Any]]] = {
     publisher.name: publisher
     for publisher in (
+        BestCuts,
         Mondrian,
         InfoGainMondrian,
         NSVDist,
@@ -80,8 +82,8 @@ def find_publisher(method: str) -> type[Publisher[Any]]:
     close = difflib.get_close_matches(asked, [*ours, *others])
     guesses = dict.fromkeys(ours[name].name if name in ours else others[name][0].name for name in close)
     fact = f"There is no method {method!r}"
-    guess = f"did you mean {' or '.join(guesses)}? " if guesses else ""
-    raise ParameterError(fact, f"{guess}known methods: {', '.join(publisher_names())}")
+    guess = f"did you mean {' or '.join(guesses)}? The methods are " if guesses else "use one of "
+    raise ParameterError(fact, guess + ", ".join(publisher_names()))
 
 
 def _others() -> dict[str, list[EntryPoint]]:
@@ -136,7 +138,7 @@ def make(method: str, **parameters: Any) -> Publisher[Any]:  # noqa: ANN401
         raise ParameterError(fact, f"its parameters are {', '.join(known)}")
     if "k" not in parameters and any(field.name == "k" and field.default is MISSING for field in fields(publisher)):
         fact = f"Method {method!r} needs k"
-        raise ParameterError(fact, "give the size of the smallest crowd that hides a person: k=10")
+        raise ParameterError(fact, "give the size of the smallest crowd, for example k=10")
     return publisher(**parameters)
 
 
