@@ -15,6 +15,18 @@ def entropy(classes):
     return -sum(x * log2(x / n) for x in Counter(classes).values())
 
 
+def loss_left_out(groups):
+    """Bits to tell each class by the others of its group, with the whole table as one more member."""
+    overall = Counter(c for group in groups for c in group)
+    n = sum(overall.values())
+    found = 0.0
+    for group in groups:
+        for i, own in enumerate(group):
+            others = group[:i] + group[i + 1 :]
+            found -= log2((others.count(own) + overall[own] / n) / (len(others) + 1))
+    return found
+
+
 def weighed(parts, power):
     """The entropy that parts of classes leave, with the gain divided by the entropy of their sizes to a power."""
     whole = [c for part in parts for c in part]

@@ -17,6 +17,11 @@ METHODS = (
     "pais", "seqa", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
+_OWN: dict[str, tuple[dict[str, Any], ...]] = {
+    "best_cuts": ({"runs": 1}, {"runs": 4}),
+    "mondrian": ({"recoding": "single"}, {"strict": True}, {"strict": False}),
+    "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random")),
+}
 _ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")
 
 
@@ -240,12 +245,8 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
         return found | ({"l": l} if asks else {})
     if method == "iacc":
         found |= {"delta_c": rng.choice((0.3, None)), "delta_d": rng.choice((0.5, None))}
-    if method == "best_cuts":
-        found["runs"] = rng.choice((1, 4))
-    if method == "mondrian":
-        found |= rng.choice(({"recoding": "single"}, {"strict": True}, {"strict": False}))
-    if method == "seqa":
-        found |= {"passes": 3, "start": rng.choice(("mondrian", "single_mondrian", "random"))}
+    if method in _OWN:
+        found |= rng.choice(_OWN[method])
     if asks:
         found |= _diversity(rng, l, plain=plain)
     return found

@@ -99,8 +99,8 @@ def cells_of_a_group_shifted(f: Forger, rng: random.Random) -> bool:
 def group_widened(f: Forger, rng: random.Random) -> bool:
     """All cells of a group reach further than its rows do, with the right label: k is kept, and a message is told."""
     about = f.manifest["method"]
-    closes = {"mondrian": about["parameters"].get("recoding") != "single", "infogain_mondrian": True, "best_cuts": True, "seqa": True,
-              "tree": about["parameters"].get("tighten")}  # fmt: skip
+    closes = dict.fromkeys(("infogain_mondrian", "best_cuts", "seqa"), True)
+    closes |= {"mondrian": about["parameters"].get("recoding") != "single", "tree": about["parameters"].get("tighten")}
     entry = _pick(rng, f, "intervals")
     if entry is None or not closes.get(about["name"]):
         return False

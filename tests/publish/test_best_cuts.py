@@ -22,10 +22,10 @@ from strategies import tables
 
 def groups_of_run(method, table, search):
     cuts = ClassCuts.of(table, method.privacy(), method.k)
-    entropy, work, partition = best_cuts._run(cuts, search)
+    loss, work, partition = best_cuts._run(cuts, search)
     choice = cuts.cutting.close(work, partition)
     groups = [np.flatnonzero(choice.cell_of == cell).tolist() for cell in range(len(choice.lo))]
-    return entropy, sorted(groups), choice
+    return loss, sorted(groups), choice
 
 
 @given(
@@ -54,9 +54,9 @@ def test_a_run_equals_the_plain_algorithm(drawn, k, constraints, target, power, 
     search = Search(draws, share, power, method.privacy().about_sensitive)
     codes = [tuple(int(x) for x in row) for row in table.codes]
     wanted = naive_best_cuts.best_cuts(codes, classes, sensitive, table.hierarchies, keeps, search, k=k)
-    entropy, groups, choice = groups_of_run(method, table, search)
+    loss, groups, choice = groups_of_run(method, table, search)
     assert groups == sorted(map(sorted, wanted))
-    assert entropy == pytest.approx(sum(naive_best_cuts.entropy([classes[i] for i in g]) for g in wanted), abs=1e-9)
+    assert loss == pytest.approx(naive_best_cuts.loss_left_out([[classes[i] for i in g] for g in wanted]), abs=1e-9)
     lo, hi = choice.recoding.cells(table.codes, table.hierarchies)
     assert np.array_equal(lo, choice.lo[choice.cell_of])
     assert np.array_equal(hi, choice.hi[choice.cell_of])
@@ -86,14 +86,14 @@ def test_new_rows_beside_a_band_get_the_group_around_it():
 
 
 @given(tables(min_rows=6), st.integers(1, 3), st.integers(0, 5))
-def test_more_runs_leave_no_more_entropy(drawn, k, seed):
+def test_more_runs_lose_no_more(drawn, k, seed):
     table = Table.encode(drawn.frame, drawn.schema)
     classes = table.classes[0].tolist()
 
     def left(runs):
         choice = ic.BestCuts(k=k, runs=runs).choose(table, np.random.default_rng(seed), lambda *_: None)
         of = [[classes[i] for i in np.flatnonzero(choice.cell_of == cell)] for cell in range(len(choice.lo))]
-        return sum(map(naive_best_cuts.entropy, of))
+        return naive_best_cuts.loss_left_out(of)
 
     if table.n_rows >= k:
         assert left(7) <= left(1) + 1e-9

@@ -89,7 +89,7 @@ def test_numbers_at_the_end_of_what_is_allowed(given):
 
 RECODED = [ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
            ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2), ic.KACTUS(k=2),
-           ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.NSVDist(k=2), ic.NSVDist(k=2, mode="paper")]  # fmt: skip
+           ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2), ic.NSVDist(k=2, mode="paper")]  # fmt: skip
 
 
 @pytest.mark.parametrize("publisher", RECODED, ids=lambda one: one.name)
@@ -113,7 +113,7 @@ def test_what_cells_are_closures_of():
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
-        ("nsvdist", None),
+        ("nsvdist", None), ("best_cuts", "groups"),
     }  # fmt: skip
     loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
     assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None

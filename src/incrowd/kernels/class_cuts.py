@@ -373,9 +373,16 @@ def cut_classes(
 
 
 @kernel
-def entropy_of_groups(rows: Int32, groups: Int64, n_classes: int, logs: Float64) -> float:
-    """Return the class entropy (times n) that is left in groups of rows."""
-    total = 0.0
+def loss_left_out(rows: Int32, groups: Int64, n_classes: int) -> float:
+    """Return the log-loss in bits of telling each row's class by the others of its group.
+
+    The whole table's distribution counts as one more row: so a class that nobody else of the group has is not
+    impossible.
+    """
+    overall = np.zeros(n_classes, np.int64)
+    for i in range(len(rows)):
+        overall[rows[i, CLASS]] += rows[i, WEIGHT]
+    n_rows, total = overall.sum(), 0.0
     counts = np.zeros(n_classes, np.int64)
     for g in range(len(groups)):
         counts[:] = 0
@@ -383,7 +390,7 @@ def entropy_of_groups(rows: Int32, groups: Int64, n_classes: int, logs: Float64)
         for i in range(groups[g, 0], groups[g, 1]):
             counts[rows[i, CLASS]] += rows[i, WEIGHT]
             n += rows[i, WEIGHT]
-        total += logs[n]
         for c in range(n_classes):
-            total -= logs[counts[c]]
-    return total
+            if counts[c] > 0:
+                total -= counts[c] * np.log2((counts[c] - 1 + overall[c] / n_rows) / n)
+    return float(total)

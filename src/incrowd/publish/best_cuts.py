@@ -3,9 +3,10 @@
 A release that trains classifiers should keep together people of one class, and nothing else matters much: measured by
 the NSVDist paper's protocol, what guides the cuts changes retention by less than 0.02, but homogeneous groups with
 exact counts, over ranges that may begin and end anywhere, keep half as much again as the paper's cells do. So: cut as
-InfoGain Mondrian does, several times, and take the groups with the least class entropy. The first run is greedy. In the
-others each group looks at a random part of the attributes, and gains are divided by the entropy of the sizes to the
-power 0, 1/2 or 1 in turn, which finds cuts that pay only later.
+InfoGain Mondrian does, several times, and take the groups in which each person's class is told best by the others of
+their group (log-loss with the person left out, so that nobody's own class speaks for a tree). The first run is greedy.
+In the others each group looks at a random part of the attributes, and gains are divided by the entropy of the sizes to
+the power 0, 1/2 or 1 in turn, which finds cuts that pay only later.
 
 Where l, t or alpha allow no threshold, a *band* of values may be cut out of a range (or a child out of a node): the
 people inside it are one group, those below and above it another, which is published as the range around the band.
@@ -44,8 +45,7 @@ import numpy as np
 
 from incrowd.coding import Table
 from incrowd.errors import ParameterError
-from incrowd.kernels.class_cuts import Search, entropy_of_groups
-from incrowd.kernels.information import n_log_n
+from incrowd.kernels.class_cuts import Search, loss_left_out
 from incrowd.kernels.partition import Partition, Work
 from incrowd.publish.class_cuts import ClassCuts
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
@@ -105,16 +105,16 @@ class BestCuts(GroupPublisher):
         ]
         best, least = None, np.inf
         progress("cutting", 0, len(searches))
-        for number, (entropy, *groups) in enumerate(_in_threads(cuts, searches), start=1):
-            if entropy < least:  # of equals the first
-                best, least = groups, entropy
+        for number, (loss, *groups) in enumerate(_in_threads(cuts, searches), start=1):
+            if loss < least:  # of equals the first
+                best, least = groups, loss
             progress("cutting", number, len(searches))
         assert best is not None
         return cuts.cutting.close(*best)
 
 
 def _in_threads(cuts: ClassCuts, searches: list[Search]) -> Iterator[tuple[float, Work, Partition]]:
-    """Yield class entropy and groups of each run, in order."""
+    """Yield the loss and the groups of each run, in order."""
     contexts = [copy_context() for _ in searches]  # they say whether kernels are compiled
     with ThreadPoolExecutor(min(workers(), len(searches))) as pool:
         yield from pool.map(lambda context, search: context.run(_run, cuts, search), contexts, searches)
@@ -127,5 +127,4 @@ def _run(cuts: ClassCuts, search: Search) -> tuple[float, Work, Partition]:
     while partition.state[0] > 0:
         cut(work, partition)
     groups = partition.groups[: partition.state[1]]
-    logs = n_log_n(cutting.table.n_rows)
-    return float(entropy_of_groups(work.rows, groups, cuts.n_classes, logs)), work, partition
+    return loss_left_out(work.rows, groups, cuts.n_classes), work, partition
