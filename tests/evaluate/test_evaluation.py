@@ -9,10 +9,10 @@ from incrowd import plots
 from incrowd.evaluate import comparison, evaluation
 from incrowd.evaluate.classifiers import CLASSIFIERS, classifier
 from incrowd.evaluate.features import Examples
-from incrowd.evaluate.lessons import lessons
 from incrowd.evaluate.protocol import Rows, folds, unfit
 from incrowd.evaluate.scores import SCORES, retention_interval
 from incrowd.evaluate.tables import aligned, explained
+from incrowd.evaluate.training_data import training_data
 from incrowd.learn.naive_bayes import NaiveBayes
 
 QUICK = {"classifiers": "naive_bayes", "samples": 2}
@@ -83,7 +83,7 @@ def test_retention_has_an_interval_over_folds_beside_their_own_baselines(compare
     assert row["retention_low"] < row["retention"] < row["retention_high"]
     assert found.to_dict()["classifiers"][0]["retention_high"] == row["retention_high"]
     assert f"[{100 * row['retention_low']:.1f}, " in str(found)
-    assert "over folds, counting that they share training rows" in str(found)
+    assert "over folds, corrected for shared training rows" in str(found)
     assert "majority class: accuracy " in str(found)
     assert {"retention_low", "retention_high"} <= set(compared.frame.columns)
 
@@ -143,11 +143,11 @@ def test_soft_training_is_the_limit_of_many_samples():
     schema = ic.Schema(quasi={"job": SCHEMA.attributes["job"].hierarchy}, sensitive="risk", identifiers=["id"])
     release = ic.NSVDist(k=7, mode="paper").publish(frame, schema, seed=1)
     classes, asked = frame["risk"].unique().sort(), frame.head(20)
-    soft = next(lessons(release, asked, classes, training="soft"))
+    soft = next(training_data(release, asked, classes, training="soft"))
     limit = classifier("naive_bayes").predict(soft.train, soft.test, 0)
 
     def error(n):
-        drawn = list(lessons(release, asked, classes, samples=n))
+        drawn = list(training_data(release, asked, classes, samples=n))
         features = type(soft.test)(np.vstack([d.train.features.X for d in drawn]), soft.test.blocks)
         labels = np.concatenate([d.train.labels for d in drawn])
         pooled = Examples(features, labels, len(classes), np.full(len(labels), 1 / n))
@@ -158,18 +158,18 @@ def test_soft_training_is_the_limit_of_many_samples():
 
 def test_cells_are_asked_about_by_containment():
     release = ic.publish(people(), SCHEMA, method="mondrian", k=20, seed=1)
-    lesson = next(lessons(release, people(50, seed=1), people()["risk"].unique().sort(), training="cells"))
-    job = lesson.test.blocks[0].width
-    assert lesson.train.features.X.shape[1] == lesson.test.X.shape[1]
-    whole = lesson.test.X[:, job:].sum(axis=1)  # a raw job lies in its own node and in all above it that were released
+    pair = next(training_data(release, people(50, seed=1), people()["risk"].unique().sort(), training="cells"))
+    job = pair.test.blocks[0].width
+    assert pair.train.features.X.shape[1] == pair.test.X.shape[1]
+    whole = pair.test.X[:, job:].sum(axis=1)  # a raw job lies in its own node and in all above it that were released
     assert (whole >= 1).all()
 
 
 def test_majority_labels_are_the_most_frequent_of_the_cell():
     release = ic.publish(people(), SCHEMA, method="nsvdist", k=9, seed=1)
     classes = people()["risk"].unique().sort()
-    lesson = next(lessons(release, people(10), classes, training="majority_labels", samples=1))
-    assert lesson.train.labels.tolist() == release.distributions.argmax(axis=1).tolist()
+    pair = next(training_data(release, people(10), classes, training="majority_labels", samples=1))
+    assert pair.train.labels.tolist() == release.distributions.argmax(axis=1).tolist()
 
 
 def test_a_release_with_and_without_its_original(tmp_path):
@@ -275,7 +275,7 @@ def test_the_class_alone_is_the_majority_class_beside_all_columns_of_the_origina
     bare = ic.evaluate(release, holdout=test.select("risk"), original=train, classifiers="tree")
     row = bare.frame.row(0, named=True)
     assert row["accuracy"] == row["majority"] == row["original"]
-    assert bare.notes == ["original is without age, job, which test rows lack"]
+    assert bare.notes == ["the original is used without age, job, which the test rows do not have"]
 
 
 def test_the_original_of_projections_has_the_columns_that_were_left_out():
@@ -310,7 +310,7 @@ def test_the_original_of_projections_has_the_columns_that_were_left_out():
         ("mondrian", {"k": 5, "training": "rows"}, "training is 'rows'"),
         ("mondrian", {"k": 5, "test": "cells"}, "test is 'cells'"),
         ("mondrian", {"k": 5, "samples": 0}, "samples is 0"),
-        ("mondrian", {"k": 5, "original": people()}, "original is for releases"),
+        ("mondrian", {"k": 5, "original": people()}, "original is only for releases"),
         ("mondrian", {"k": 101, "cv": 2}, "k = 101"),
         ("nsvdist", {"k": 5, "cv": 2, "test": "generalized"}, "no recoding"),
         ("nobody", {"k": 5}, "no method 'nobody'"),
@@ -492,7 +492,9 @@ def test_test_rows_of_a_class_that_nobody_could_learn_are_told():
     test = people(50, seed=1).with_columns(
         risk=pl.when(pl.int_range(50) < 3).then(pl.lit("gout")).when(pl.int_range(50) < 5).then(None).otherwise("risk")
     )
-    words = "5 of 50 test rows have no class, or one that no training row has: whatever is answered counts as wrong"
+    words = (
+        "test rows with no class, or one that no training row has: 5 of 50; every prediction for them counts as wrong"
+    )
     release = ic.publish(people(), SCHEMA, method="mondrian", k=5)
     assert words in ic.evaluate(release, holdout=test, original=people(), **QUICK).notes
     assert words in ic.evaluate(release, holdout=test, **QUICK).notes

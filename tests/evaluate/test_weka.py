@@ -8,7 +8,7 @@ from incrowd.errors import MissingDependencyError
 from incrowd.evaluate import weka
 from incrowd.evaluate.classifiers import chosen, probabilities
 from incrowd.evaluate.features import Encoding, Examples
-from incrowd.evaluate.runner import run_cells
+from incrowd.evaluate.runner import run_tasks
 
 NAMES = ["j48", "jrip", "nb", "smo"]
 
@@ -90,15 +90,15 @@ def test_what_is_not_concrete_goes_over_as_numbers():
     assert (found.argmax(axis=1) == labels).mean() > 0.9
 
 
-def judge(cell):
+def judge(task):
     train = people(60)
-    return {"accuracy": float(probabilities(cell["name"], train, train.drop("risk"), "risk").max(axis=1).mean())}
+    return {"accuracy": float(probabilities(task["name"], train, train.drop("risk"), "risk").max(axis=1).mean())}
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("java")
 def test_worker_processes_have_their_own_machine():
-    results = run_cells(judge, [{"name": name} for name in NAMES], jobs=2)
+    results = run_tasks(judge, [{"name": name} for name in NAMES], jobs=2)
     assert all(result["accuracy"] > 0.5 for result in results)
 
 

@@ -93,13 +93,13 @@ def test_halves_and_rows(small):
     shares = [(frame[rows]["class"] == "high").mean() for rows in (one, other)]
     assert abs(shares[0] - shares[1]) < 0.02
     assert dmpd.halves(frame, 1)[0].tolist() != one.tolist()
-    first, second = (dmpd.run(cell) for cell in dmpd.cells_of("german", "original", ["tree"], Options())[:2])
+    first, second = (dmpd.run(task) for task in dmpd.tasks_of("german", "original", ["tree"], Options())[:2])
     assert first != second
 
 
 def test_what_is_published_keeps_k_in_the_training_half(small):
-    cell = dmpd.cells_of("german", "dmpd", ["tree"], Options(quick=True), top=3, one=True)[0]
-    result = dmpd.run(cell)
+    task = dmpd.tasks_of("german", "dmpd", ["tree"], Options(quick=True), top=3, one=True)[0]
+    result = dmpd.run(task)
     assert list(result["accuracy"]) == ["1", "10", "20", "30", "50"]
     for k in ("10", "20", "30", "50"):
         assert result["level"][k] is None or result["level"][k] >= int(k)
@@ -116,7 +116,7 @@ def test_what_is_published_keeps_k_in_the_training_half(small):
 
 
 def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
-    cell = dmpd.cells_of("german", "dmpd", ["naive_bayes"], Options(quick=True), top=3)[0] | {"levels": [1]}
+    task = dmpd.tasks_of("german", "dmpd", ["naive_bayes"], Options(quick=True), top=3)[0] | {"levels": [1]}
     heights, known = [], dmpd.discretized
 
     def spy(rows, *rest, **given):
@@ -125,12 +125,12 @@ def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
 
     monkeypatch.setattr(dmpd, "discretized", spy)
     for where in ({}, {"cuts": "whole"}):
-        assert dmpd.run(cell | where)["accuracy"]["1"] > 0.4
+        assert dmpd.run(task | where)["accuracy"]["1"] > 0.4
     few, many, whole = heights
     assert few == many in (whole // 2, whole // 2 + 1)
     assert whole == small.height - 5
     done = [
-        (each, {"accuracy": {"1": 0.5, "10": 0.6}}) for each in dmpd.cells_of("german", "dmpd", ["tree"], Options())
+        (each, {"accuracy": {"1": 0.5, "10": 0.6}}) for each in dmpd.tasks_of("german", "dmpd", ["tree"], Options())
     ]
     done += [(each | {"cuts": "whole"}, {"accuracy": {"1": 0.9, "10": 0.8}}) for each, _ in done]
     report = dmpd_table1.report(done, Options())
@@ -140,9 +140,9 @@ def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
 
 @pytest.mark.parametrize("method", ["tds", "tdr"])
 def test_rivals_learn_from_their_releases(small, method):
-    cells = dmpd.cells_of("german", method, ["tree", "naive_bayes"], Options(quick=True), top=3)
-    for cell in cells[:2]:
-        found = dmpd.run(cell)["accuracy"]
+    tasks = dmpd.tasks_of("german", method, ["tree", "naive_bayes"], Options(quick=True), top=3)
+    for task in tasks[:2]:
+        found = dmpd.run(task)["accuracy"]
         assert list(found) == ["10", "20", "30", "50"]
         assert all(0.4 < accuracy <= 1 for accuracy in found.values())
 
@@ -175,9 +175,9 @@ def test_rivals_report(small, monkeypatch):
 def done(method, accuracy, spread=0.0, seed=0):
     rng = np.random.default_rng(seed)
     return [
-        (cell, {"accuracy": {str(k): accuracy + spread * rng.normal() for k in cell["levels"]}})
+        (task, {"accuracy": {str(k): accuracy + spread * rng.normal() for k in task["levels"]}})
         for top in (5, 7, 9)
-        for cell in dmpd.cells_of(
+        for task in dmpd.tasks_of(
             "german", method, dmpd.INDUCERS, Options(), top=top, one=method == "dmpd" and top == 9
         )
     ]

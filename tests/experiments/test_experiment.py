@@ -1,4 +1,4 @@
-"""The contract of experiments: cells, run, report; files that say how they were made; runs that go on."""
+"""The contract of experiments: tasks, run, report; files that say how they were made; runs that go on."""
 
 import json
 from dataclasses import replace
@@ -15,19 +15,19 @@ from incrowd.experiments.experiment import incomplete
 RUNS = []
 
 
-def square(cell):
-    RUNS.append(cell["x"])
-    if cell["x"] == 3:
+def square(task):
+    RUNS.append(task["x"])
+    if task["x"] == 3:
         raise ic.ParameterError("three is too many")
-    return {"square": cell["x"] ** 2}
+    return {"square": task["x"] ** 2}
 
 
-def cells(options):
+def tasks(options):
     return [{"x": x} for x in range(2 if options.quick else 4)]
 
 
 def report(done, options):
-    rows = [{"x": cell["x"], "ours": result.get("square"), "paper": 1.0} for cell, result in done]
+    rows = [{"x": task["x"], "ours": result.get("square"), "paper": 1.0} for task, result in done]
     frame = beside(pl.DataFrame(rows))
 
     def draw():
@@ -39,7 +39,7 @@ def report(done, options):
     return Report([Section("squares", frame)], [verdict], ["measured by hand"], draw)
 
 
-EXAMPLE = Experiment("example", "Anon 2000", "Table 0", "squares | cubes", cells, square, report)
+EXAMPLE = Experiment("example", "Anon 2000", "Table 0", "squares | cubes", tasks, square, report)
 
 
 @pytest.fixture(autouse=True)
@@ -53,15 +53,15 @@ def test_report_has_ours_beside_theirs():
     assert list(found.notes) == ["measured by hand"]
 
 
-def test_failed_cells_are_told_of():
+def test_failed_tasks_are_told_of():
     found = run_experiment(EXAMPLE)
-    assert found.notes[-1] == "1 of 4 cells failed: three is too many"
+    assert found.notes[-1] == "1 of 4 tasks failed: three is too many"
     assert found.sections[0].frame["ours"].to_list() == [0, 1, 4, None]
 
 
 def test_nothing_at_all_is_an_error():
-    with pytest.raises(ic.InputError, match="No cell of example could be computed: three is too many"):
-        run_experiment(replace(EXAMPLE, cells=lambda _options: [{"x": 3}]))
+    with pytest.raises(ic.InputError, match="No task of example could be computed: three is too many"):
+        run_experiment(replace(EXAMPLE, tasks=lambda _options: [{"x": 3}]))
 
 
 def test_a_stopped_run_goes_on(tmp_path):
@@ -79,21 +79,21 @@ def test_a_stopped_run_goes_on(tmp_path):
 
 
 def test_what_is_finished_can_be_reported_without_the_rest(tmp_path):
-    with pytest.raises(ic.InputError, match="no finished cell of example"):
+    with pytest.raises(ic.InputError, match="no finished task of example"):
         run_experiment(EXAMPLE, store=tmp_path, finished_only=True)
     run_experiment(EXAMPLE, Options(quick=True), store=tmp_path)
     found = run_experiment(EXAMPLE, store=tmp_path, finished_only=True)
     assert RUNS == [0, 1]
     assert found.sections[0].frame["ours"].to_list() == [0, 1]
-    assert found.notes[0].startswith("2 of 4 cells")
+    assert found.notes[0].startswith("2 of 4 tasks")
     assert found.notes[0].endswith("Incomplete: in all 2 of 4.")
 
 
 def test_what_is_incomplete_is_told_by_table_and_classifier():
     named = product(("cmc", "yeast"), ("nb", "j48"), (0, 1))
     wanted = [{"dataset": dataset, "classifier": learner, "fold": fold} for dataset, learner, fold in named]
-    (told,) = incomplete(wanted, [cell for cell in wanted if cell["classifier"] == "j48" or cell["fold"] == 0][:-1])
-    assert told.startswith("5 of 8 cells of this experiment were computed")
+    (told,) = incomplete(wanted, [task for task in wanted if task["classifier"] == "j48" or task["fold"] == 0][:-1])
+    assert told.startswith("5 of 8 tasks of this experiment were computed")
     assert told.endswith("Incomplete: cmc by nb 1 of 2, yeast by nb 1 of 2, yeast by j48 1 of 2.")
     assert incomplete(wanted, wanted) == []
 

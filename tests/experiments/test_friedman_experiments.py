@@ -91,9 +91,9 @@ def test_verdicts_can_go_either_way():
 
 
 def test_verdicts_of_table6_can_fail():
-    cells = friedman_table6.cells(Options())
+    tasks = friedman_table6.tasks(Options())
     sums = (5190, 5335, 5379, 5500)
-    made = [(cell, {"cm": cm, "leaves": 9, "seconds": 9.0}) for cell, cm in zip(cells, sums, strict=True)]
+    made = [(task, {"cm": cm, "leaves": 9, "seconds": 9.0}) for task, cm in zip(tasks, sums, strict=True)]
     found = friedman_table6.report(made, Options())
     assert found.sections[0].frame["difference"].to_list() == [-8, 62, 0, 61]
     assert holding(found) == [False, False, True, False]

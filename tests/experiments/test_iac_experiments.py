@@ -86,21 +86,21 @@ def test_classifiers():
 
 
 def test_full_runs_have_both_readings_and_all_folds():
-    cells = [cell for cell in iac_figures.cells(Options()) if cell["kind"] == "accuracy"]
-    assert {cell["fold"] for cell in cells} == set(range(10))
-    assert {cell["classifier"] for cell in cells if cell.get("stars") == "value"} == {"j48", "nb"}
-    assert {122, 147} <= {cell.get("k") for cell in cells}
+    tasks = [task for task in iac_figures.tasks(Options()) if task["kind"] == "accuracy"]
+    assert {task["fold"] for task in tasks} == set(range(10))
+    assert {task["classifier"] for task in tasks if task.get("stars") == "value"} == {"j48", "nb"}
+    assert {122, 147} <= {task.get("k") for task in tasks}
 
 
 def done(accuracy):
-    """Cells of a whole run with one fold, and accuracies by figure, method, classifier and k; Mondrian takes 2 s."""
+    """Tasks of a whole run with one fold, and accuracies by figure, method, classifier and k; Mondrian takes 2 s."""
     made = []
-    for cell in iac_figures.cells(Options()):
-        if cell["kind"] == "seconds":
-            made.append((cell, {"seconds": 1.0 if cell["method"] == "iack" else 2.0}))
-        elif cell["kind"] == "accuracy" and cell["fold"] == 0:
-            told = accuracy(cell.get("figure"), cell["method"], cell["classifier"], cell.get("k", 1))
-            made.append((cell, {"accuracy": told}))
+    for task in iac_figures.tasks(Options()):
+        if task["kind"] == "seconds":
+            made.append((task, {"seconds": 1.0 if task["method"] == "iack" else 2.0}))
+        elif task["kind"] == "accuracy" and task["fold"] == 0:
+            told = accuracy(task.get("figure"), task["method"], task["classifier"], task.get("k", 1))
+            made.append((task, {"accuracy": told}))
     return made
 
 
@@ -118,7 +118,7 @@ def paper(figure, method, learner, k):
 def test_verdicts_follow_what_was_measured():
     found = iac_figures.report(done(paper), Options())
     assert [verdict.holds for verdict in found.verdicts] == [True] * 9 + [False, True]  # trees above 122
-    turned = iac_figures.report(done(lambda *cell: 100 - paper(*cell)), Options())
+    turned = iac_figures.report(done(lambda *task: 100 - paper(*task)), Options())
     judged = {verdict.claim: verdict.holds for verdict in turned.verdicts}
     assert not any(holds for claim, holds in judged.items() if "better" in claim or "falls" in claim)
     assert found.sections[0].frame.filter((pl.col("classifier") == "j48") & (pl.col("k") == 100))["ahead"].item() == 5.5

@@ -176,20 +176,20 @@ def test_support_vectors_see_names_in_several_ways(monkeypatch):
 
 
 def test_support_vectors_do_not_see_the_final_weight(small, monkeypatch):
-    cell = {"dataset": "cmc", "fold": 0, "seed": 1, "classifier": "libsvm"}
+    task = {"dataset": "cmc", "fold": 0, "seed": 1, "classifier": "libsvm"}
 
     def accuracy():
-        released = cell | {"method": "mondrian", "k": 4, "l": 1.0, "samples": 1}
+        released = task | {"method": "mondrian", "k": 4, "l": 1.0, "samples": 1}
         return np.mean([nsvdist.run(released | {"fold": fold})["accuracy"] for fold in range(5)])
 
     assert accuracy() > 80
     monkeypatch.setattr(nsvdist, "UNSEEN", {("cmc", "libsvm"): "wife_age"})  # from which the class follows
     assert accuracy() < 70
-    original = nsvdist.run(cell | {"method": "original"})["accuracy"]
-    assert original < nsvdist.run(cell | {"method": "original", "seen": "everything"})["accuracy"]
+    original = nsvdist.run(task | {"method": "original"})["accuracy"]
+    assert original < nsvdist.run(task | {"method": "original", "seen": "everything"})["accuracy"]
 
 
-def test_cells_of_one_release_share_it(small):
+def test_tasks_of_one_release_share_it(small):
     shared = {"dataset": "cmc", "fold": 0, "seed": 1, "method": "mondrian", "k": 10, "l": 1.0, "samples": 2}
     nsvdist.run(shared | {"classifier": "tree"})
     before = nsvdist.release_of.cache_info()
@@ -248,10 +248,10 @@ def test_averages_over_folds():
     assert nsvdist.means(done[3:]).height == 0
 
 
-def test_cells_are_json_and_quick_ones_few():
+def test_tasks_are_json_and_quick_ones_few():
     for found in experiments().values():
-        assert json.loads(json.dumps(found.cells(Options(quick=True)))) == found.cells(Options(quick=True))
-        assert len(found.cells(Options(quick=True))) <= len(found.cells(Options()))
+        assert json.loads(json.dumps(found.tasks(Options(quick=True)))) == found.tasks(Options(quick=True))
+        assert len(found.tasks(Options(quick=True))) <= len(found.tasks(Options()))
 
 
 def test_classifiers_by_family():
@@ -278,10 +278,10 @@ def test_unknown_experiment():
         experiment("table4")
 
 
-def test_weka_learns_from_rows_as_from_lessons(small):
+def test_weka_learns_from_rows_as_from_samples(small):
     """The short way past the matrices draws the same rows, and they are learned from."""
     from incrowd.evaluate.classifiers import classifier
-    from incrowd.evaluate.lessons import lessons
+    from incrowd.evaluate.training_data import training_data
 
     learner = classifier("j48")
     if learner.require is not None:
@@ -289,11 +289,11 @@ def test_weka_learns_from_rows_as_from_lessons(small):
             learner.require()
         except ic.MissingDependencyError:
             pytest.skip("Weka needs the extra and Java")
-    cell = {"dataset": "cmc", "fold": 0, "seed": 1, "method": "nsvdist", "k": 4, "l": 1.0, "samples": 2}
-    found = nsvdist.run(cell | {"classifier": "j48"})
+    task = {"dataset": "cmc", "fold": 0, "seed": 1, "method": "nsvdist", "k": 4, "l": 1.0, "samples": 2}
+    found = nsvdist.run(task | {"classifier": "j48"})
     fold = nsvdist.fold_of("cmc", 0)
     release = nsvdist.release_of("cmc", 0, "nsvdist", 4, 1.0, 1, "alphabetical")
-    taught = lessons(release, fold.test.source, fold.classes, samples=2, seed=1)
-    plain = [learner.predict(each.train, each.test, 0).argmax(axis=1) == fold.truth for each in taught]
+    pairs = training_data(release, fold.test.source, fold.classes, samples=2, seed=1)
+    plain = [learner.predict(each.train, each.test, 0).argmax(axis=1) == fold.truth for each in pairs]
     assert found["accuracies"] == [100 * float(right.mean()) for right in plain]
     assert found["accuracy"] > 80

@@ -17,8 +17,8 @@ smo            Weka's support vectors, RBF kernel, gamma = 1/attributes
 
 Section 5.2 has C = 0 and gamma = 0 for support vectors. These are defaults of RapidMiner, which replaces C by
 rows / sum of K(x, x), 1 for this kernel; gamma is 1/columns, LibSVM's own. The margins of ``svc`` and ``libsvm`` become
-scores that sum to 1: their order within a row is right, their size is not a probability, so no log-loss is told for
-them.
+scores that sum to 1: their order within a row is right, their size is not a probability, so they have no
+log-loss.
 
 >>> import polars as pl
 >>> train = pl.DataFrame({"job": ["a", "a", "b", "b"], "income": ["low", "low", "low", "high"]})
@@ -79,8 +79,8 @@ def classifier(name: str) -> Classifier:
     if asked not in CLASSIFIERS:
         close = difflib.get_close_matches(asked, CLASSIFIERS)
         fact = f"There is no classifier {name!r}"
-        guess = f"did you mean {' or '.join(close)}? " if close else ""
-        raise ParameterError(fact, f"{guess}known classifiers: {', '.join(CLASSIFIERS)}")
+        guess = f"did you mean {' or '.join(close)}? The classifiers are " if close else "use one of "
+        raise ParameterError(fact, guess + ", ".join(CLASSIFIERS))
     return CLASSIFIERS[asked]
 
 
@@ -94,7 +94,7 @@ def chosen(names: str | Iterable[str]) -> list[Classifier]:
     found = {known.name: known for known in (classifier(str(name).strip()) for name in listed)}
     if not found:
         fact = "No classifier was named"
-        raise ParameterError(fact, f"known classifiers: {', '.join(CLASSIFIERS)}")
+        raise ParameterError(fact, f"use some of {', '.join(CLASSIFIERS)}")
     for known in found.values():
         if known.require is not None:
             known.require()
@@ -145,10 +145,10 @@ def _naive_bayes(train: Examples, test: Features, seed: int) -> Floats:
         part, start = slice(start, start + block.width), start + block.width
         if block.is_number and block.width == 1:
             continue
-        taught, asked = learn[:, part], ask[:, part]
+        seen, asked = learn[:, part], ask[:, part]
         if block.is_number:  # whether it is missing, as a name of two values
-            taught, asked = (np.column_stack([1 - X[:, 1], X[:, 1]]) for X in (taught, asked))
-        names = MultinomialNB(alpha=1.0, fit_prior=False).fit(taught, labels, train.weights)
+            seen, asked = (np.column_stack([1 - X[:, 1], X[:, 1]]) for X in (seen, asked))
+        names = MultinomialNB(alpha=1.0, fit_prior=False).fit(seen, labels, train.weights)
         scores += asked @ names.feature_log_prob_.T
     return _spread(softmax(scores, axis=1), present, train.n_classes)
 

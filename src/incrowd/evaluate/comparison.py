@@ -1,6 +1,6 @@
 """Comparison: methods x k x l x classifiers on one table, as in Figs. 2-4 of Last et al. 2014.
 
-Every fold of every method is a cell of `incrowd.evaluate.runner`: in parallel if asked to, and with a store a run that
+Every fold of every method is a task of `incrowd.evaluate.runner`: in parallel if asked to, and with a store a run that
 was stopped goes on where it was. All methods see the same folds. What cannot be published is a row that says so, and
 so is a classifier that cannot be trained on what is published.
 """
@@ -24,10 +24,10 @@ from incrowd import io, plots
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, VerificationError
 from incrowd.evaluate.classifiers import chosen
 from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, check_samples, plan_of, summaries
-from incrowd.evaluate.lessons import TestRows, Training, check_choice
 from incrowd.evaluate.protocol import Record, judge_baselines, judge_release, unfit
-from incrowd.evaluate.runner import Cell, Progress, fingerprint, run_cells
+from incrowd.evaluate.runner import Progress, Task, fingerprint, run_tasks
 from incrowd.evaluate.tables import aligned, explained, nothing_to_keep
+from incrowd.evaluate.training_data import TestRows, Training, check_choice
 from incrowd.losses.registry import LOSSES
 from incrowd.publish import describe, make
 from incrowd.schema import Schema
@@ -79,8 +79,8 @@ class Comparison:
         table = aligned(done, names) if done.height else []
         title = f"trained on {self.about['training']}, tested on {self.about['test']} rows, {self.about['plan']}"
         notes = [*self.about["notes"], *nothing_to_keep(done)]
-        told = [*explained(done, names, self.about["folds"]), *(f"Note: {note}" for note in notes), *refused]
-        return "\n".join([title, "", *table, "", *told] if table and told else [title, "", *table, *told])
+        below = [*explained(done, names, self.about["folds"]), *(f"Note: {note}" for note in notes), *refused]
+        return "\n".join([title, "", *table, "", *below] if table and below else [title, "", *table, *below])
 
     def __repr__(self) -> str:
         methods = list(dict.fromkeys(row["method"] for row in self.rows))
@@ -160,13 +160,13 @@ def compare(
     Parameters
     ----------
     methods
-        Names; a text may hold several with commas. See `incrowd.methods`.
+        Names; a text may hold several, comma-separated. See `incrowd.methods`.
     k, l
         One or several; l = 1 asks for no diversity.
     parameters
         More parameters of a method, by its name.
     losses
-        Names of losses of the releases, see `Release.loss`; a text may hold several with commas.
+        Names of losses of the releases, see `Release.loss`; a text may hold several, comma-separated.
     jobs
         Number of processes. A script needs ``if __name__ == "__main__":`` with more than one.
     store
@@ -183,7 +183,7 @@ def compare(
     for name in names:
         describe(name)  # refuses what there is not
         if own := (parameters or {}).get(name):
-            make(name, k=min(ks), **own)  # and parameters that no k would mend
+            make(name, k=min(ks), **own)  # and parameters that are wrong for every k
     asked = _losses(losses)
     source, rows = io.to_polars(frame), None if holdout is None else io.to_polars(holdout)
     plan, n_folds, folds = plan_of(source, schema, cv=cv, holdout=rows, seed=seed)
@@ -206,50 +206,50 @@ def compare(
     baselines = [{**shared, "fold": fold} for fold in range(n_folds)]
     releases = [{**shared, **ways, **setting, "fold": fold} for setting in settings for fold in range(n_folds)]
     function = partial(_judge, source, schema, rows)
-    results = run_cells(function, [*baselines, *releases], store=store, jobs=jobs, progress=progress)
+    results = run_tasks(function, [*baselines, *releases], store=store, jobs=jobs, progress=progress)
     for result in results[:n_folds]:
         if "failed" in result:
-            fact = f"The baselines could not be judged: {result['failed']}"
-            raise ParameterError(fact, "try evaluate() on the same table, which tells more")
-    told = [record for result in results[:n_folds] for record in result["records"]]
+            fact = f"The baselines could not be computed: {result['failed']}"
+            raise ParameterError(fact, "run evaluate() on the same table, which says more")
+    baseline_records = [record for result in results[:n_folds] for record in result["records"]]
     share = first.test.n_rows / max(1, first.train.n_rows)
     found: list[dict[str, Any]] = []
     for number, setting in enumerate(settings):
         mine = results[n_folds * (number + 1) : n_folds * (number + 2)]
-        found += _rows(setting, mine, told, learners, asked, share)
+        found += _rows(setting, mine, baseline_records, learners, asked, share)
     about = {"plan": plan, "folds": n_folds, "training": training, "test": test, "samples": samples, "losses": asked}
-    return Comparison(found, {**about, "notes": [] if rows is None else first.strangers()})
+    return Comparison(found, {**about, "notes": [] if rows is None else first.unseen_classes()})
 
 
-def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, cell: Cell) -> Cell:
+def _judge(source: pl.DataFrame, schema: Schema, holdout: pl.DataFrame | None, task: Task) -> Task:
     """Judge one fold: the baselines, or a release by one method."""
-    _, _, folds = plan_of(source, schema, cv=cell["cv"], holdout=holdout, seed=cell["seed"])
-    fold = next(fold for fold in folds if fold.number == cell["fold"])
-    learners = chosen(cell["classifiers"])
-    if "method" not in cell:
-        return {"records": judge_baselines(fold, learners, seed=cell["seed"])}
+    _, _, folds = plan_of(source, schema, cv=task["cv"], holdout=holdout, seed=task["seed"])
+    fold = next(fold for fold in folds if fold.number == task["fold"])
+    learners = chosen(task["classifiers"])
+    if "method" not in task:
+        return {"records": judge_baselines(fold, learners, seed=task["seed"])}
     start = time.perf_counter()
     try:
-        diverse = {"l": cell["l"]} if cell["l"] != 1 else {}
-        publisher = make(cell["method"], k=cell["k"], **diverse, **cell["own"])
-        release = publisher.publish(fold.train.source, schema, seed=cell["seed"])
+        diverse = {"l": task["l"]} if task["l"] != 1 else {}
+        publisher = make(task["method"], k=task["k"], **diverse, **task["own"])
+        release = publisher.publish(fold.train.source, schema, seed=task["seed"])
     except _REFUSALS as error:
         return {"refused": error.fact}
     seconds = round(time.perf_counter() - start, 4)
-    ways = {name: cell[name] for name in ("training", "test", "samples", "seed")}
+    ways = {name: task[name] for name in ("training", "test", "samples", "seed")}
     reasons = {learner.name: reason for learner in learners if (reason := unfit(release, learner))}
     try:
         records = judge_release(release, fold, [one for one in learners if one.name not in reasons], **ways)
     except IncompatibleError as error:
         return {"incompatible": error.fact}
-    losses = release.losses(cell["losses"], fold.train.source)
-    told = {"losses": losses, "levels": dict(release.levels or {}), "publishing": seconds}
-    return {"records": records, "unfit": reasons, **told}
+    losses = release.losses(task["losses"], fold.train.source)
+    about = {"losses": losses, "levels": dict(release.levels or {}), "publishing": seconds}
+    return {"records": records, "unfit": reasons, **about}
 
 
 def _rows(
     setting: Mapping[str, Any],
-    results: Sequence[Cell],
+    results: Sequence[Task],
     baselines: Sequence[Record],
     learners: Sequence[str],
     losses: Sequence[str],
@@ -313,7 +313,7 @@ def _listed(values: Any) -> list[Any]:  # noqa: ANN401
         raise ParameterError(fact, "name at least one method, k and l")
     if any(isinstance(value, float) and not math.isfinite(value) for value in found):
         fact = "Parameter k or l is not a finite number"
-        raise ParameterError(fact)
+        raise ParameterError(fact, "use numbers such as 5 or 1.5")
     return found
 
 
@@ -324,7 +324,7 @@ def _losses(losses: str | Iterable[str]) -> list[str]:
     unknown = [name for name in found if name not in LOSSES]
     if unknown:
         fact = f"There is no loss {', '.join(map(repr, unknown))}"
-        raise ParameterError(fact, f"known losses: {', '.join(LOSSES)}")
+        raise ParameterError(fact, f"use some of {', '.join(LOSSES)}")
     return found
 
 

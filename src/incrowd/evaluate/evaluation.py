@@ -25,7 +25,6 @@ import polars as pl
 from incrowd import io, plots
 from incrowd.errors import ParameterError
 from incrowd.evaluate.classifiers import chosen
-from incrowd.evaluate.lessons import TestRows, Training, check_choice
 from incrowd.evaluate.protocol import (
     Fold,
     Record,
@@ -38,6 +37,7 @@ from incrowd.evaluate.protocol import (
 )
 from incrowd.evaluate.scores import SCORES, interval, retention, retention_interval
 from incrowd.evaluate.tables import aligned, explained, nothing_to_keep, percent
+from incrowd.evaluate.training_data import TestRows, Training, check_choice
 from incrowd.publish import Progress, Publisher, make
 from incrowd.release import Release
 from incrowd.schema import Schema
@@ -59,7 +59,7 @@ class Evaluation:
         One per trained classifier: fold, sample, what it was trained on (``release``, ``original`` or ``majority``),
         its scores, and the seconds that training and predicting took.
     notes
-        What a careful person would want to know.
+        What to be careful about.
     """
 
     about: Mapping[str, Any]
@@ -92,8 +92,8 @@ class Evaluation:
     def __str__(self) -> str:
         lines = [self._title(), "", *aligned(self.frame, _SHOWN)]
         notes = [*self.notes, *nothing_to_keep(self.frame)]
-        told = [*explained(self.frame, _SHOWN, self.about["folds"]), *(f"Note: {note}" for note in notes)]
-        return "\n".join([*lines, "", *told] if told else lines)
+        below = [*explained(self.frame, _SHOWN, self.about["folds"]), *(f"Note: {note}" for note in notes)]
+        return "\n".join([*lines, "", *below] if below else lines)
 
     def __repr__(self) -> str:
         kept = ", ".join(f"{row['classifier']} {percent(row['retention'])}" for row in self.frame.to_dicts())
@@ -151,7 +151,7 @@ def evaluate(
     progress: Progress | None = None,
     **parameters: Any,  # noqa: ANN401
 ) -> Evaluation:
-    """Find out what classifiers keep of what they learn when they are trained on a release.
+    """Measure how much accuracy classifiers keep when they are trained on a release.
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ def evaluate(
     holdout
         Test rows.
     original
-        For a release: the table that it was made of; without it there is no baseline to compare with.
+        For a release: the table that it was made from; without it there is no baseline to compare with.
     samples
         Samples drawn from each release: p in the paper.
     classifiers
         Names, see `incrowd.evaluate.classifiers`.
     training, test
-        What classifiers are taught and asked, see `incrowd.evaluate.lessons`.
+        What classifiers are trained on and tested with, see `incrowd.evaluate.training_data`.
     seed
         Of folds, releases and samples: the releases of an evaluation are not for publication.
     progress
@@ -185,8 +185,8 @@ def evaluate(
     found = _as_release(what)
     if found is not None:
         if holdout is None or schema is not None or cv is not None or parameters:
-            fact = "A release is evaluated with test rows, and nothing else says how it was made"
-            raise ParameterError(fact, "evaluate(release, holdout=test, original=train)")
+            fact = "A release is evaluated with test rows, and takes no schema, folds or parameters"
+            raise ParameterError(fact, "write evaluate(release, holdout=test_rows, original=table)")
         rows = io.to_polars(holdout)
         fold = fold_of_release(found, rows, None if original is None else io.to_polars(original))
         report("judging", 0, 1)
@@ -194,7 +194,7 @@ def evaluate(
         records += judge_release(found, fold, learners, **settings)
         report("judging", 1, 1)
         made = found.manifest.method
-        notes = ["there is no retention without the original table to compare with (original)"]
+        notes = ["retention needs the original table to compare with (original)"]
         if original is not None:
             lacking = [
                 name
@@ -202,15 +202,19 @@ def evaluate(
                 for name in names
                 if name not in found.columns and name not in rows.columns
             ]
-            notes = [f"original is without {', '.join(lacking)}, which test rows lack"] if lacking else []
+            notes = (
+                [f"the original is used without {', '.join(lacking)}, which the test rows do not have"]
+                if lacking
+                else []
+            )
         about = _about(made.name, made.parameters, "a single test set", 1, fold, settings)
-        return Evaluation(about, records, [*notes, *fold.strangers(), *_more_notes(found, training)])
+        return Evaluation(about, records, [*notes, *fold.unseen_classes(), *_more_notes(found, training)])
     if frame is None or schema is None:
-        fact = f"A method is evaluated on a table: {'frame' if frame is None else 'schema'} is missing"
-        raise ParameterError(fact, f"evaluate({what!r}, frame, schema, k=10, cv=10)")
+        fact = f"A method is evaluated on a table, and the {'frame' if frame is None else 'schema'} is missing"
+        raise ParameterError(fact, f"write evaluate({what!r}, frame, schema, k=10, cv=10)")
     if original is not None:
-        fact = "original is for releases"
-        raise ParameterError(fact, "a method publishes the frame itself")
+        fact = "Parameter original is only for releases"
+        raise ParameterError(fact, "leave it out: a method publishes the frame itself")
     publisher = _method(what, parameters)
     plan, n, parts = plan_of(frame, schema, cv=cv, holdout=holdout, seed=seed)
     records, notes, share = [], [], None
@@ -226,12 +230,14 @@ def evaluate(
     report("folds", n, n)
     assert share is not None
     made = release.manifest.method
-    notes += share.strangers() if holdout is not None else []  # of folds, rare classes are in the way of each
+    notes += (
+        share.unseen_classes() if holdout is not None else []
+    )  # in cross-validation every fold may lack a rare class
     return Evaluation(_about(publisher.name, made.parameters, plan, n, share, settings), records, notes)
 
 
 def check_samples(samples: int) -> None:
-    """Refuse a number of samples that teaches nothing."""
+    """Refuse a number of samples below 1."""
     if samples < 1:
         fact = f"samples is {samples}"
         raise ParameterError(fact, "use 1 or more")
@@ -248,7 +254,7 @@ def plan_of(
     """Return the plan for people, the number of folds, and the folds."""
     if cv is not None and holdout is not None:
         fact = "Both cv and holdout were given"
-        raise ParameterError(fact, "use holdout=test rows, or cv=10")
+        raise ParameterError(fact, "use test rows, or folds such as cv=10")
     rows = Rows.of(io.to_polars(frame), schema)
     if holdout is not None:
         test = Rows.of(io.to_polars(holdout), schema)
@@ -320,7 +326,9 @@ def _as_release(
 def _method(what: Release | Publisher[Any] | str | Path, parameters: Mapping[str, Any]) -> Publisher[Any]:
     if isinstance(what, Publisher):
         if parameters:
-            fact = f"{what.name} has its parameters, and {', '.join(parameters)} was given too"
+            fact = (
+                f"Method {what.name!r} has its parameters already, and {', '.join(map(repr, parameters))} was given too"
+            )
             raise ParameterError(fact, "give a method's name with parameters, or a method that has them")
         return what
     return make(str(what), **parameters)
@@ -342,10 +350,10 @@ def _about(
 
 
 def _more_notes(release: Release, training: Training) -> list[str]:
-    if release.teaches_itself:
-        told = f"training={training!r} is for generalized rows; projections teach their own classifiers"
-        return [told] if training != "samples" else []
+    if release.has_own_classifier:
+        ignored = f"training={training!r} is for generalized rows; projections come with a classifier of their own"
+        return [ignored] if training != "samples" else []
     if training == "samples" and release.class_is_drawn:
-        told = "samples draw each row's class from its distribution, which hides much from a learner"
-        return [f"{told}: training soft or majority_labels may keep more"]
+        noise = "samples draw each row's class from its distribution, which adds much noise"
+        return [f"{noise}: training='soft' or 'majority_labels' may keep more"]
     return []

@@ -1,4 +1,4 @@
-"""Publish on training rows, train on the release, test on rows that nobody published: the protocol of the papers.
+"""Publish on training rows, train on the release, test on rows that were not published: the protocol of the papers.
 
 Last et al. 2014, section 5.1: cross-validation, p samples of each release, the mean over folds x samples, beside two
 baselines: the majority class of the training rows, and the same classifier trained on the original rows.
@@ -21,11 +21,11 @@ import numpy as np
 import polars as pl
 
 from incrowd.coding import code_classes, kept_rows
-from incrowd.errors import IncompatibleError, ParameterError, SchemaError
+from incrowd.errors import IncompatibleError, ParameterError, SchemaError, counted
 from incrowd.evaluate.classifiers import Classifier
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
-from incrowd.evaluate.lessons import TestRows, Training, all_classes, as_type, lessons, number_of, target_of
 from incrowd.evaluate.scores import scores
+from incrowd.evaluate.training_data import TestRows, Training, all_classes, as_type, number_of, target_of, training_data
 from incrowd.hierarchy.hierarchy import as_leaves
 from incrowd.release import ProjectionRelease, Release, RowRelease
 from incrowd.schema import Schema
@@ -59,7 +59,7 @@ class Rows:
         """Clean a table as a publisher would."""
         if schema.target is None:
             fact = "The schema has neither a target nor a sensitive column: there is nothing to predict"
-            raise SchemaError(fact, "name the column to predict: target = ...")
+            raise SchemaError(fact, "name the column to predict as target in the schema")
         others = [name for name in schema.other if name != schema.target]
         coded = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
         require_columns(list(dict.fromkeys([*coded, *schema.other])), source.columns)
@@ -98,11 +98,11 @@ class Fold:
         """Classes of the test rows."""
         return number_of(self.test.target, self.classes)
 
-    def strangers(self) -> list[str]:
-        """Return a note on test rows about whose class nobody can be right, if there are any."""
+    def unseen_classes(self) -> list[str]:
+        """Return a note on test rows whose class no training row has, if there are any."""
         n = int((~np.isin(self.truth, number_of(self.train.target, self.classes))).sum())
-        words = "have no class, or one that no training row has: whatever is answered counts as wrong"
-        return [f"{n} of {self.test.n_rows} test rows {words}"] if n else []
+        what = f"test rows with no class, or one that no training row has: {n} of {self.test.n_rows}"
+        return [f"{what}; every prediction for them counts as wrong"] if n else []
 
 
 def folds(rows: Rows, cv: int | str, seed: int) -> Iterator[Fold]:
@@ -126,7 +126,7 @@ def n_folds(cv: int | str) -> tuple[int, int]:
         repeats = parts = 0
     if repeats < 1 or parts < 2:
         fact = f"cv is {cv!r}"
-        raise ParameterError(fact, "use a number of folds, 2 or more, such as 10; or repeats and folds, such as '5x2'")
+        raise ParameterError(fact, "use a number of folds, at least 2, such as 10; or repeats and folds, such as '5x2'")
     return repeats, parts
 
 
@@ -135,7 +135,7 @@ def _splits(rows: Rows, cv: int | str, seed: int) -> list[tuple[Labels, Labels]]
 
     repeats, parts = n_folds(cv)
     if rows.n_rows < 2 * parts:
-        fact = f"The table has {rows.n_rows} rows, too few for {parts} folds"
+        fact = f"The table has {counted(rows.n_rows, 'row')}, too few for {parts} folds"
         raise ParameterError(fact, "use fewer folds")
     labels, values = code_classes(rows.target)
     assert labels is not None
@@ -150,10 +150,10 @@ def _splits(rows: Rows, cv: int | str, seed: int) -> list[tuple[Labels, Labels]]
 
 
 def require_classes(n_classes: int) -> None:
-    """Refuse what is no classification."""
+    """Refuse a target with too many values to be classes."""
     if n_classes > _MOST_CLASSES:
         fact = f"The class has {n_classes} distinct values"
-        raise ParameterError(fact, "evaluation is for classes: name another target, or sort its values into bins first")
+        raise ParameterError(fact, "name another target, or group its values into classes first")
 
 
 def judge_baselines(fold: Fold, learners: Sequence[Classifier], *, seed: int = 0) -> list[Record]:
@@ -182,24 +182,26 @@ def judge_release(
     seed: int = 0,
 ) -> list[Record]:
     """Return scores of classifiers that were trained on a release of the fold's training rows."""
-    if release.teaches_itself:
+    if release.has_own_classifier:
         records = [_judge_itself(cast("ProjectionRelease", release), fold, learner, seed) for learner in learners]
         return [{"fold": fold.number, "sample": 0, **record} for record in records]
     records = []
     rows = cast("RowRelease", release)
-    taught = lessons(rows, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed)
-    for number, lesson in enumerate(taught):
+    pairs = training_data(
+        rows, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed
+    )
+    for number, pair in enumerate(pairs):
         for learner in learners:
             start = time.perf_counter()
-            found = learner.predict(lesson.train, lesson.test, seed)
+            found = learner.predict(pair.train, pair.test, seed)
             record = _record("release", learner, fold.truth, found, start)
             records.append({"fold": fold.number, "sample": number, **record})
     return records
 
 
 def unfit(release: Release, learner: Classifier) -> str | None:
-    """Tell why a classifier cannot be trained on a release; ``None`` if it can."""
-    if not release.teaches_itself or (learner.estimator is not None and learner.calibrated):
+    """Return why a classifier cannot be trained on a release; ``None`` if it can."""
+    if not release.has_own_classifier or (learner.estimator is not None and learner.calibrated):
         return None
     why = "it is Weka's" if learner.calibrated else "it gives no probabilities"
     return f"The classifier {learner.name!r} cannot be trained on projections: {why}"
@@ -212,7 +214,7 @@ def _record(data: str, learner: Classifier, truth: Labels, found: Floats, start:
 
 
 def _judge_itself(release: ProjectionRelease, fold: Fold, learner: Classifier, seed: int) -> Record:
-    """Judge a release by the classifier that it trains itself; it takes raw rows."""
+    """Judge a release by its own classifier, which takes raw rows."""
     reason = unfit(release, learner)
     if reason is not None or learner.estimator is None:
         raise IncompatibleError(str(reason), "use tree, naive_bayes, logistic, boosting or forest")
@@ -225,7 +227,7 @@ def _judge_itself(release: ProjectionRelease, fold: Fold, learner: Classifier, s
 
 
 def fold_of_release(release: Release, test: pl.DataFrame, original: pl.DataFrame | None) -> Fold:
-    """Return test rows of a release, and the rows that it was made of if they are at hand.
+    """Return test rows of a release, and the rows that it was made from if they are given.
 
     Features are those of the original, published or not, so far as both tables have them.
     """

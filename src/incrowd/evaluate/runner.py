@@ -1,16 +1,16 @@
-"""Run many cells of an experiment: in parallel, and again from where it stopped.
+"""Run many tasks of an experiment: in parallel, and again from where it stopped.
 
-A *cell* is a dict of JSON values that says everything about one computation, and its result is one too. Every finished
-cell is one JSON line, appended to the store at once, under a hash of the function's name, the cell and the version of
-incrowd: a run that was killed goes on with what is left. A cell that failed is recorded with the reason and tried again
-next time. The store holds what cells and results hold; data belong in neither (name them, and add a `fingerprint`). Of
+A *task* is a dict of JSON values that says everything about one computation, and its result is one too. Every finished
+task is one JSON line, appended to the store at once, under a hash of the function's name, the task and the version of
+incrowd: a run that was killed goes on with what is left. A task that failed is recorded with the reason and tried again
+next time. The store holds what tasks and results hold; data belong in neither (name them, and add a `fingerprint`). Of
 an error that is not incrowd's own only its kind and place are kept, because its message might quote a value.
 
 Workers are fresh processes (a JVM does not survive a fork), and they are niced. As always with those, a script that
 calls this needs ``if __name__ == "__main__":``.
 
->>> run_cells(len, [{"a": 1}])[0]["failed"]
-'A cell returned int; results are dicts of JSON values'
+>>> run_tasks(len, [{"a": 1}])[0]["failed"]
+'A task returned int; results are dicts of JSON values'
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from incrowd.errors import IncrowdError, InputError, ParameterError
 from incrowd.runs import workers
 from incrowd.version import __version__
 
-Cell = dict[str, Any]
-Function = Callable[[Cell], Mapping[str, Any]]
+Task = dict[str, Any]
+Function = Callable[[Task], Mapping[str, Any]]
 Progress = Callable[[str, int, int], None]
 
 _NICENESS = 10
@@ -47,68 +47,68 @@ _FILE = "cells.jsonl"
 _DIED = "The worker process died: too little memory, or a crash in native code"
 
 
-def run_cells(
+def run_tasks(
     function: Function,
-    cells: Sequence[Cell],
+    tasks: Sequence[Task],
     store: str | Path | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> list[Cell]:
-    """Return the result of each cell, in their order; equal cells are computed once.
+) -> list[Task]:
+    """Return the result of each task, in their order; equal tasks are computed once.
 
     Parameters
     ----------
     function
-        Takes a cell, returns a dict of JSON values. With more than one job it must be importable: a module's own, or a
-        `functools.partial` of one that binds what is too large for a cell, such as the table that the cell names.
-    cells
+        Takes a task, returns a dict of JSON values. With more than one job it must be importable: a module's own, or a
+        `functools.partial` of one that binds what is too large for a task, such as the table that the task names.
+    tasks
         What to compute.
     store
-        File of finished cells, or a folder for it; without one, nothing is kept.
+        File of finished tasks, or a folder for it; without one, nothing is kept.
     jobs
         Number of processes; with 1 everything happens in this one.
     progress
-        Called with ("cells", done, total) after each cell; what it raises ends the run, and what is finished is kept.
+        Called with ("tasks", done, total) after each task; what it raises ends the run, and what is finished is kept.
 
     Returns
     -------
     list of dict
-        A failed cell is ``{"failed": reason}``, with a ``"traceback"`` if it failed in this run (never in the store).
+        A failed task is ``{"failed": reason}``, with a ``"traceback"`` if it failed in this run (never in the store).
         Numbers that are not finite come back as ``None``.
     """
     if jobs < 1:
         fact = f"jobs is {jobs}"
         raise ParameterError(fact, "use 1 or more")
     report = progress or (lambda _stage, _done, _total: None)
-    keys = [key_of(function, cell) for cell in cells]
-    wanted = dict(zip(keys, cells, strict=True))
+    keys = [key_of(function, task) for task in tasks]
+    wanted = dict(zip(keys, tasks, strict=True))
     file = None if store is None else store_file(store)
     found = {} if file is None else {key: line["result"] for key, line in finished(file).items() if key in wanted}
-    todo = {key: cell for key, cell in wanted.items() if key not in found}
-    report("cells", len(found), len(wanted))
+    todo = {key: task for key, task in wanted.items() if key not in found}
+    report("tasks", len(found), len(wanted))
     for key, outcome in _outcomes(function, todo, min(jobs, len(todo))):
         found[key] = outcome.get("result", {name: outcome[name] for name in ("failed", "traceback") if name in outcome})
         if file is not None:
             kept = {name: value for name, value in outcome.items() if name != "traceback"}
-            _append(file, {"key": key, "cell": todo[key], **kept})
-        report("cells", len(found), len(wanted))
+            _append(file, {"key": key, "task": todo[key], **kept})
+        report("tasks", len(found), len(wanted))
     return [found[key] for key in keys]
 
 
-def key_of(function: Function, cell: Cell) -> str:
-    """Return the hash under which a cell's result is kept."""
+def key_of(function: Function, task: Task) -> str:
+    """Return the hash under which a task's result is kept."""
     try:
-        asked = json.dumps(cell, sort_keys=True, allow_nan=False)
+        asked = json.dumps(task, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError):
-        fact = "A cell has a value that is not JSON"
+        fact = "A task has a value that is not JSON"
         raise ParameterError(fact, "use text, whole and finite numbers, booleans, None, lists and dicts") from None
-    own = function.func if isinstance(function, partial) else function  # what a partial binds is for the cell to name
+    own = function.func if isinstance(function, partial) else function  # what a partial binds is for the task to name
     name = f"{own.__module__}.{getattr(own, '__qualname__', type(own).__qualname__)}"
     return hashlib.sha256(f"{__version__}\n{name}\n{asked}".encode()).hexdigest()[:32]
 
 
 def fingerprint(frame: pl.DataFrame) -> str:
-    """Return a hash of a table's names, types, order and values, for cells that are about it."""
+    """Return a hash of a table's names, types, order and values, for tasks that are about it."""
     digest = hashlib.sha256(repr(list(frame.schema.items())).encode())
     digest.update(frame.write_csv(quote_style="non_numeric").encode())
     return digest.hexdigest()[:16]
@@ -120,10 +120,10 @@ def store_file(store: str | Path) -> Path:
     return path / _FILE if path.is_dir() or not path.suffix else path
 
 
-def finished(store: str | Path) -> dict[str, Cell]:
-    """Return the lines of finished cells by key; a line that a crash cut short does not count.
+def finished(store: str | Path) -> dict[str, Task]:
+    """Return the lines of finished tasks by key; a line that a crash cut short does not count.
 
-    A file that is no store is refused, so that nothing is ever added to it.
+    A file that is not a store is refused, so that nothing is ever added to it.
     """
     file = store_file(store)
     if not file.exists():
@@ -131,11 +131,11 @@ def finished(store: str | Path) -> dict[str, Cell]:
     found = [_line(text) for text in file.read_text(encoding="utf-8", errors="replace").splitlines()]
     if found and not any("key" in line for line in found):
         fact = f"'{file.name}' is not a store: it has no result of an experiment"
-        raise InputError(fact, "name a new file or folder: --store run.jsonl")
+        raise InputError(fact, "name a new file or folder, for example store='run.jsonl'")
     return {str(line.get("key")): line for line in found if "result" in line}
 
 
-def _line(text: str) -> Cell:
+def _line(text: str) -> Task:
     try:
         line = json.loads(text)
     except ValueError:
@@ -143,7 +143,7 @@ def _line(text: str) -> Cell:
     return line if isinstance(line, dict) else {}
 
 
-def _append(file: Path, line: Cell) -> None:
+def _append(file: Path, line: Task) -> None:
     """Add a line in one write, so that another run of the same store cannot come in between."""
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
@@ -156,27 +156,27 @@ def _append(file: Path, line: Cell) -> None:
         os.fsync(out.fileno())
 
 
-def _outcomes(function: Function, todo: dict[str, Cell], jobs: int) -> Iterator[tuple[str, Cell]]:
+def _outcomes(function: Function, todo: dict[str, Task], jobs: int) -> Iterator[tuple[str, Task]]:
     if jobs <= 1:
-        for key, cell in todo.items():
-            yield key, _compute(function, cell)
+        for key, task in todo.items():
+            yield key, _compute(function, task)
         return
     left = dict(todo)
     for key, outcome in _parallel(function, todo, jobs):
         del left[key]
         yield key, outcome
-    for key, cell in left.items():  # a worker died, and nobody knows of which: one by one, so that only that one fails
-        alone = dict(_parallel(function, {key: cell}, 1))
+    for key, task in left.items():  # a worker died, and nobody knows of which: one by one, so that only that one fails
+        alone = dict(_parallel(function, {key: task}, 1))
         yield key, alone.get(key, {"failed": _DIED, "seconds": None})
 
 
-def _parallel(function: Function, todo: dict[str, Cell], jobs: int) -> Iterator[tuple[str, Cell]]:
+def _parallel(function: Function, todo: dict[str, Task], jobs: int) -> Iterator[tuple[str, Task]]:
     """Yield what workers computed, in the order of completion; ends early when one of them dies."""
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_be_nice)
     try:
         with _few_threads(jobs):
-            waiting: dict[Future[Cell], str] = {
-                pool.submit(_compute, function, cell): key for key, cell in todo.items()
+            waiting: dict[Future[Task], str] = {
+                pool.submit(_compute, function, task): key for key, task in todo.items()
             }
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
@@ -207,16 +207,16 @@ def _few_threads(jobs: int) -> Iterator[None]:
             del os.environ[name]
 
 
-def _compute(function: Function, cell: Cell) -> Cell:
-    """Compute one cell; whatever goes wrong is an outcome too."""
+def _compute(function: Function, task: Task) -> Task:
+    """Compute one task; whatever goes wrong is an outcome too."""
     start = time.perf_counter()
     try:
-        result: object = function(cell)
+        result: object = function(task)
         if not isinstance(result, Mapping):
-            fact = f"A cell returned {type(result).__name__}; results are dicts of JSON values"
+            fact = f"A task returned {type(result).__name__}; results are dicts of JSON values"
             raise ParameterError(fact)  # noqa: TRY301
-        outcome: Cell = {"result": json.loads(json.dumps(_finite(result), allow_nan=False))}
-    except Exception as error:  # a cell that fails is recorded, the others go on
+        outcome: Task = {"result": json.loads(json.dumps(_finite(result), allow_nan=False))}
+    except Exception as error:  # a task that fails is recorded, the others go on
         outcome = {"failed": _reason(error), "traceback": traceback.format_exc()}
     return outcome | {"seconds": round(time.perf_counter() - start, 3)}
 

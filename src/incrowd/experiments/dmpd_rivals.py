@@ -22,7 +22,7 @@ from incrowd.datasets import DATASETS
 from incrowd.evaluate.statistics import average_ranks, bonferroni_dunn, combined_5x2
 from incrowd.experiments import dmpd
 from incrowd.experiments.dmpd import INDUCERS, LEVELS, METHODS, REPETITIONS
-from incrowd.experiments.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict
+from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict
 from incrowd.experiments.registry import published
 
 TOPS = (5, 7, 9)
@@ -32,15 +32,15 @@ Scores = dict[tuple[str, str, int, int], dict[tuple[int, int], float]]
 """By method, inducer, top and level: the accuracy of each half, in percent."""
 
 
-def cells(options: Options, number: int) -> list[Cell]:
-    """Return the cells of a table; those of DMPD with the top 9 are Table 1's."""
+def tasks(options: Options, number: int) -> list[Task]:
+    """Return the tasks of a table; those of DMPD with the top 9 are Table 1's."""
     name, rival = TABLES[number]
     options.among([name])
-    made: list[Cell] = []
+    made: list[Task] = []
     for top in TOPS:
-        made += dmpd.cells_of(name, "dmpd", INDUCERS, options, top=top, one=top == 9)
-        made += dmpd.cells_of(name, rival, INDUCERS, options, top=top)
-    return sorted(made, key=lambda cell: (cell["repetition"], cell["half"]))
+        made += dmpd.tasks_of(name, "dmpd", INDUCERS, options, top=top, one=top == 9)
+        made += dmpd.tasks_of(name, rival, INDUCERS, options, top=top)
+    return sorted(made, key=lambda task: (task["repetition"], task["half"]))
 
 
 def report(done: Sequence[Done], options: Options, number: int) -> Report:
@@ -58,10 +58,10 @@ def report(done: Sequence[Done], options: Options, number: int) -> Report:
 def scores_of(done: Sequence[Done]) -> Scores:
     """Collect the accuracies of halves."""
     scores: Scores = {}
-    for cell, result in done:
+    for task, result in done:
         for level, accuracy in result.get("accuracy", {}).items():
-            key = cell["method"], cell["inducer"], cell["top"], int(level)
-            scores.setdefault(key, {})[cell["repetition"], cell["half"]] = 100 * accuracy
+            key = task["method"], task["inducer"], task["top"], int(level)
+            scores.setdefault(key, {})[task["repetition"], task["half"]] = 100 * accuracy
     return scores
 
 
@@ -189,7 +189,7 @@ EXPERIMENTS = tuple(
         dmpd.PAPER,
         f"Table {number}",
         f"DMPD against {METHODS[rival]} on {DATASETS[name].title}",
-        partial(cells, number=number),
+        partial(tasks, number=number),
         dmpd.run,
         partial(report, number=number),
     )

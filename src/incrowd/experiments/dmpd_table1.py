@@ -17,7 +17,7 @@ from incrowd.datasets import DATASETS
 from incrowd.evaluate.statistics import combined_5x2
 from incrowd.experiments import dmpd
 from incrowd.experiments.dmpd import INDUCERS, LEVELS, REPETITIONS
-from incrowd.experiments.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, beside
+from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict, beside
 from incrowd.experiments.registry import published
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ ADULT = 83.0  # what trees should reach on Adult at k = 50
 CUT_TWICE = ("adult", "credit_approval", "breast_cancer", "german", "heart_statlog", "cmc", "pima")  # have numbers
 
 
-def cells(options: Options) -> list[Cell]:
-    """Return the cells, one repetition after the other."""
+def tasks(options: Options) -> list[Task]:
+    """Return the tasks, one repetition after the other."""
     made = []
     for name in options.among(list(LEVELS)):
-        made += dmpd.cells_of(name, "dmpd", INDUCERS, options, one=True)
-        made += dmpd.cells_of(name, "original", INDUCERS, options)
+        made += dmpd.tasks_of(name, "dmpd", INDUCERS, options, one=True)
+        made += dmpd.tasks_of(name, "original", INDUCERS, options)
         if name in CUT_TWICE and not options.quick:
-            made += [cell | {"cuts": "whole"} for cell in dmpd.cells_of(name, "dmpd", INDUCERS, options, one=True)]
-    return sorted(made, key=lambda cell: (cell["repetition"], cell["half"]))
+            made += [task | {"cuts": "whole"} for task in dmpd.tasks_of(name, "dmpd", INDUCERS, options, one=True)]
+    return sorted(made, key=lambda task: (task["repetition"], task["half"]))
 
 
 def report(done: Sequence[Done], options: Options) -> Report:
@@ -58,10 +58,10 @@ def report(done: Sequence[Done], options: Options) -> Report:
 def figures(done: Sequence[Done]) -> pl.DataFrame:
     """Return a row per table, inducer and level: 0 is the original table."""
     scores: dict[tuple[str, str, int], dict[tuple[int, int], float]] = {}
-    for cell, result in done:
+    for task, result in done:
         for level, accuracy in result.get("accuracy", {}).items():
-            key = cell["dataset"], cell["inducer"], int(level)
-            scores.setdefault(key, {})[cell["repetition"], cell["half"]] = 100 * accuracy
+            key = task["dataset"], task["inducer"], int(level)
+            scores.setdefault(key, {})[task["repetition"], task["half"]] = 100 * accuracy
     rows: list[dict[str, Any]] = []
     for inducer in INDUCERS:
         for name, levels in LEVELS.items():
@@ -186,4 +186,4 @@ def _notes(frame: pl.DataFrame, options: Options) -> list[str]:
     ]
 
 
-EXPERIMENTS = (Experiment("dmpd-table1", dmpd.PAPER, "Table 1", "accuracy of DMPD against k", cells, dmpd.run, report),)
+EXPERIMENTS = (Experiment("dmpd-table1", dmpd.PAPER, "Table 1", "accuracy of DMPD against k", tasks, dmpd.run, report),)

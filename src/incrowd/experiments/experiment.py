@@ -1,7 +1,7 @@
-"""What an experiment is: cells to compute, a function that computes one, and a report that puts ours beside theirs.
+"""What an experiment is: tasks to compute, a function that computes one, and a report that puts ours beside theirs.
 
-An experiment is data. `cells` says what to compute, as dicts of JSON values; `run` computes one of them (a module's
-own function, since other processes import it); `report` turns all cells and their results into tables, notes, verdicts
+An experiment is data. `tasks` says what to compute, as dicts of JSON values; `run` computes one of them (a module's
+own function, since other processes import it); `report` turns all tasks and their results into tables, notes, verdicts
 and a figure. `run_experiment` joins the three by way of `incrowd.evaluate.runner`, so that a run that was stopped goes
 on where it was.
 
@@ -23,14 +23,14 @@ import polars as pl
 
 from incrowd.errors import InputError, ParameterError
 from incrowd.evaluate.classifiers import chosen as can_run
-from incrowd.evaluate.runner import finished, key_of, run_cells
+from incrowd.evaluate.runner import finished, key_of, run_tasks
 
 if TYPE_CHECKING:
     from incrowd.plots import Figure
 
-Cell = dict[str, Any]
-Done = tuple[Cell, Cell]
-"""A cell and its result; a failed one has ``"failed"`` in its result."""
+Task = dict[str, Any]
+Done = tuple[Task, Task]
+"""A task and its result; a failed one has ``"failed"`` in its result."""
 Part = tuple[str | None, str | None]
 Progress = Callable[[str, int, int], None]
 
@@ -61,7 +61,7 @@ class Options:
     classifiers: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
-    said: tuple[Cell, ...] = ()
+    said: tuple[Task, ...] = ()
 
     def among(self, known: Sequence[str]) -> list[str]:
         """Return the chosen tables in the experiment's order; one that it does not have is an error."""
@@ -148,25 +148,25 @@ class Experiment:
         Where it comes from.
     title
         What it shows, in a line.
-    cells
+    tasks
         What to compute, under the options.
     run
-        Computes one cell: a module's own function of a dict that returns one.
+        Computes one task: a module's own function of a dict that returns one.
     report
-        From all cells with their results; also told the options.
+        From all tasks with their results; also told the options.
     average
-        What says of which average a cell is a part, if its report can go on from an earlier one: the keys of a row of
-        the section `AVERAGES`, beside which ``folds`` counts the cells.
+        What says of which average a task is a part, if its report can go on from an earlier one: the keys of a row of
+        the section `AVERAGES`, beside which ``folds`` counts the tasks.
     """
 
     name: str
     paper: str
     table: str
     title: str
-    cells: Callable[[Options], list[Cell]]
-    run: Callable[[Cell], Mapping[str, Any]]
+    tasks: Callable[[Options], list[Task]]
+    run: Callable[[Task], Mapping[str, Any]]
     report: Callable[[Sequence[Done], Options], Report]
-    average: Callable[[Cell], Cell] | None = None
+    average: Callable[[Task], Task] | None = None
 
 
 def run_experiment(
@@ -178,7 +178,7 @@ def run_experiment(
     finished_only: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Compute an experiment's cells, or what of them is not in the store, and report.
+    """Compute an experiment's tasks, or what of them is not in the store, and report.
 
     Parameters
     ----------
@@ -187,16 +187,16 @@ def run_experiment(
     options
         The user's choice.
     store
-        Folder of finished cells; without one, nothing is kept.
+        Folder of finished tasks; without one, nothing is kept.
     jobs
         Number of processes.
     finished_only
         Whether to compute nothing, and report what the store has.
     progress
-        Called with ("cells", done, total).
+        Called with ("tasks", done, total).
     """
     chosen = options or Options()
-    cells = wanted = experiment.cells(chosen)
+    tasks = wanted = experiment.tasks(chosen)
     if not wanted:
         fact = f"{experiment.name} has nothing to compute with these options"
         raise InputError(fact, "choose other --datasets or --classifiers, or leave out --quick")
@@ -204,36 +204,36 @@ def run_experiment(
     told = {_part(row) for row in said}
     known = {} if store is None else finished(store)
     if finished_only:
-        cells = [cell for cell in wanted if key_of(experiment.run, cell) in known]
-        told -= {_part(cell) for cell in cells}
-        if not cells and not told:
-            fact = f"The store has no finished cell of {experiment.name}"
+        tasks = [task for task in wanted if key_of(experiment.run, task) in known]
+        told -= {_part(task) for task in tasks}
+        if not tasks and not told:
+            fact = f"The store has no finished task of {experiment.name}"
             raise InputError(fact, "run it with the same --store first")
-    cells = [cell for cell in cells if _part(cell) not in told]
-    todo = [cell for cell in cells if key_of(experiment.run, cell) not in known]
-    if learners := {str(cell["classifier"]) for cell in todo if cell.get("classifier")}:
+    tasks = [task for task in tasks if _part(task) not in told]
+    todo = [task for task in tasks if key_of(experiment.run, task) not in known]
+    if learners := {str(task["classifier"]) for task in todo if task.get("classifier")}:
         can_run(learners)
-    results = run_cells(experiment.run, cells, store, jobs, progress)
-    done = list(zip(cells, results, strict=True))
-    if cells and all("failed" in result for result in results):
-        fact = f"No cell of {experiment.name} could be computed: {results[0]['failed']}"
+    results = run_tasks(experiment.run, tasks, store, jobs, progress)
+    done = list(zip(tasks, results, strict=True))
+    if tasks and all("failed" in result for result in results):
+        fact = f"No task of {experiment.name} could be computed: {results[0]['failed']}"
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
     made = experiment.report(done, replace(chosen, said=tuple(row for row in said if _part(row) in told)))
-    lacking = incomplete([cell for cell in wanted if _part(cell) not in told], cells)
+    lacking = incomplete([task for task in wanted if _part(task) not in told], tasks)
     notes = [*lacking, *carried(wanted, told), *made.notes, *failures(done)]
     return Report(made.sections, made.verdicts, notes, made.draw)
 
 
-def earlier_averages(experiment: Experiment, options: Options) -> list[Cell]:
-    """Return what earlier reports say of averages that are wanted and were taken over as many cells as are wanted."""
+def earlier_averages(experiment: Experiment, options: Options) -> list[Task]:
+    """Return what earlier reports say of averages that are wanted and were taken over as many tasks as are wanted."""
     if not options.earlier:
         return []
     if experiment.average is None:
         fact = f"A report of {experiment.name} cannot go on from an earlier one"
         raise ParameterError(fact, "leave out --earlier, or use --store, which every experiment has")
     average = experiment.average
-    sizes = Counter(tuple(average(cell).items()) for cell in experiment.cells(options))
-    found: dict[tuple[Any, ...], Cell] = {}
+    sizes = Counter(tuple(average(task).items()) for task in experiment.tasks(options))
+    found: dict[tuple[Any, ...], Task] = {}
     for path in options.earlier:
         said = {key: row for row in _averages_in(path) if sizes.get(key := _key(row, sizes), 0) == row["folds"]}
         if not said:
@@ -247,24 +247,24 @@ def earlier_averages(experiment: Experiment, options: Options) -> list[Cell]:
     return list(found.values())
 
 
-def _averages_in(path: str) -> list[Cell]:
+def _averages_in(path: str) -> list[Task]:
     try:
         sections = json.loads(Path(path).read_text(encoding="utf-8"))["sections"]
-        rows: list[Cell] = [row for section in sections if section["title"] == AVERAGES for row in section["rows"]]
+        rows: list[Task] = [row for section in sections if section["title"] == AVERAGES for row in section["rows"]]
     except (OSError, ValueError, KeyError, TypeError):
         fact = f"{path} is no report of an experiment"
         raise InputError(fact, "give a file NAME.json that incrowd bench wrote") from None
     return rows
 
 
-def _key(row: Cell, sizes: Mapping[tuple[Any, ...], int]) -> tuple[Any, ...]:
+def _key(row: Task, sizes: Mapping[tuple[Any, ...], int]) -> tuple[Any, ...]:
     return tuple((name, row.get(name)) for name, _ in next(iter(sizes)))
 
 
-def carried(wanted: Sequence[Cell], told: AbstractSet[Part]) -> list[str]:
+def carried(wanted: Sequence[Task], told: AbstractSet[Part]) -> list[str]:
     """Return a sentence about what an earlier report said, if anything."""
     tables: dict[str, list[str]] = {}
-    for dataset, learner in dict.fromkeys(_part(cell) for cell in wanted):
+    for dataset, learner in dict.fromkeys(_part(task) for task in wanted):
         if (dataset, learner) in told:
             tables.setdefault(str(learner), []).append(str(dataset))
     said = "; ".join(f"{learner}: {', '.join(names)}" for learner, names in tables.items())
@@ -285,25 +285,25 @@ def judged(verdicts: Sequence[Verdict], options: Options) -> list[Verdict]:
     return [replace(verdict, holds=None) for verdict in verdicts] if options.quick else list(verdicts)
 
 
-def incomplete(wanted: Sequence[Cell], computed: Sequence[Cell]) -> list[str]:
+def incomplete(wanted: Sequence[Task], computed: Sequence[Task]) -> list[str]:
     """Return a sentence about what was not computed, table by table and classifier by classifier, if anything."""
     if len(computed) == len(wanted):
         return []
-    of, have = (Counter(_part(cell) for cell in cells) for cells in (wanted, computed))
+    of, have = (Counter(_part(task) for task in tasks) for tasks in (wanted, computed))
     lacking = [
         f"{' by '.join(str(name) for name in part if name is not None) or 'in all'} {have[part]} of {n}"
         for part, n in of.items()
         if have[part] < n
     ]
-    total = f"{len(computed)} of {len(wanted)} cells of this experiment were computed; what is told is about those."
+    total = f"{len(computed)} of {len(wanted)} tasks of this experiment were computed; what is told is about those."
     return [f"{total} Incomplete: {', '.join(lacking)}."]
 
 
 def failures(done: Sequence[Done]) -> list[str]:
-    """Return one sentence per reason for which cells failed."""
+    """Return one sentence per reason for which tasks failed."""
     reasons = pl.Series("why", [result["failed"] for _, result in done if "failed" in result], pl.String())
     counted = reasons.value_counts(sort=True).rows()
-    return [f"{count} of {len(done)} cells failed: {why}" for why, count in counted]
+    return [f"{count} of {len(done)} tasks failed: {why}" for why, count in counted]
 
 
 def beside(frame: pl.DataFrame, ours: str = "ours", paper: str = "paper") -> pl.DataFrame:

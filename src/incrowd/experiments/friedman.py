@@ -1,4 +1,4 @@
-"""How Friedman, Wolff and Schuster 2008 measure (section 6), as one function of a cell.
+"""How Friedman, Wolff and Schuster 2008 measure (section 6), as one function of a task.
 
 Adult's eight names, all of them public, the class private; numbers are left out, and rows with a missing value. A tree
 is induced from the training part and asked about the test part as it is. Methods: ``tree`` (k-anonymous, or with l the
@@ -6,7 +6,7 @@ entropy diversity of section 6.3 in place of k), ``id3`` (the same without a con
 a table by top-down specialization, asked about test rows that are recoded alike).
 
 The paper takes its taxonomies from the TDS paper. They are read from ``hierarchies/adult_tds`` in the folder
-INCROWD_DATA; without it the trees of `incrowd.datasets.adult_schema` stand in for them, and figures differ. A cell
+INCROWD_DATA; without it the trees of `incrowd.datasets.adult_schema` stand in for them, and figures differ. A task
 names its trees, so that a store never mixes them.
 
 What we chose: C4.5 is `incrowd.learn.c45` with the paper's confidence factor in place of Weka's J48. It replaces
@@ -23,7 +23,7 @@ import polars as pl
 
 from incrowd.datasets.schemas import adult_trees
 from incrowd.experiments.adult import CLASS, about_trees, part_of
-from incrowd.experiments.experiment import Cell
+from incrowd.experiments.experiment import Task
 from incrowd.experiments.registry import published
 from incrowd.hierarchy import Spec
 from incrowd.learn.c45 import C45
@@ -38,22 +38,22 @@ NAMES = (
 )  # fmt: skip
 
 
-def about(done: Sequence[tuple[Cell, Cell]]) -> list[str]:
+def about(done: Sequence[tuple[Task, Task]]) -> list[str]:
     """Return notes on what was measured."""
     sizes = {(result["rows"], result["asked"]) for _, result in done if "rows" in result}
     parts = [f"{rows} training and {asked} test rows, complete ones only." for rows, asked in sorted(sizes)]
-    return [*parts, *about_trees(cell["trees"] for cell, _ in done)]
+    return [*parts, *about_trees(task["trees"] for task, _ in done)]
 
 
-def run(cell: Cell) -> dict[str, Any]:
+def run(task: Task) -> dict[str, Any]:
     """Induce a tree; return its test error in percent, and for a k-anonymous one what its spans tell."""
     train, test = part_of("adult"), part_of("adult_test")
-    names = [name for name in NAMES if name not in cell.get("without", ())]
-    return {"rows": train.height, "asked": test.height, **_METHODS[cell["method"]](cell, names, train, test)}
+    names = [name for name in NAMES if name not in task.get("without", ())]
+    return {"rows": train.height, "asked": test.height, **_METHODS[task["method"]](task, names, train, test)}
 
 
-def _tree(cell: Cell, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
-    model = KAnonymousTreeClassifier(k=cell.get("k", 1), l=cell.get("l"), hierarchies=_hierarchies(names))
+def _tree(task: Task, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
+    model = KAnonymousTreeClassifier(k=task.get("k", 1), l=task.get("l"), hierarchies=_hierarchies(names))
     start = time.process_time()
     model.fit(train.select(names), train[CLASS])
     seconds = time.process_time() - start
@@ -77,16 +77,16 @@ def told_by_spans(span_of: Any, classes: pl.Series) -> dict[str, Any]:  # noqa: 
     return {"cm": len(classes) - int(spans["most"].sum()), "exposed": 100 * exposed / len(classes)}
 
 
-def _c45(_cell: Cell, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
+def _c45(_task: Task, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
     inducer = C45(confidence=published("friedman")["section6"]["c45_confidence"])
     model = PartitionClassifier(inducer=inducer).fit(train.select(names), train[CLASS])
     right = model.predict(test.select(names)) == test[CLASS].to_numpy()
     return {"error": 100 * (1 - float(right.mean()))}
 
 
-def _tds(cell: Cell, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
+def _tds(task: Task, names: list[str], train: pl.DataFrame, test: pl.DataFrame) -> dict[str, Any]:
     schema = Schema(quasi=_hierarchies(names), sensitive=CLASS, rest="drop")
-    release = TDS(k=cell["k"]).publish(train, schema, seed=1, domains="exact")
+    release = TDS(k=task["k"]).publish(train, schema, seed=1, domains="exact")
     model = KAnonymousTreeClassifier(k=1).fit(release.frame.select(names), release.frame[CLASS])
     asked = release.transform(test, unseen="suppress").select(names)
     return {"error": 100 * (1 - model.score(asked, test[CLASS]))}
@@ -97,7 +97,7 @@ def _hierarchies(names: Sequence[str]) -> dict[Any, Spec | None]:
     return {name: known[name] for name in names}
 
 
-_METHODS: dict[str, Callable[[Cell, list[str], pl.DataFrame, pl.DataFrame], dict[str, Any]]] = {
+_METHODS: dict[str, Callable[[Task, list[str], pl.DataFrame, pl.DataFrame], dict[str, Any]]] = {
     "tree": _tree,
     "id3": _tree,
     "c45": _c45,

@@ -13,7 +13,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.experiments import adult, friedman
-from incrowd.experiments.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, beside, judged
+from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict, beside, judged
 from incrowd.experiments.registry import published
 from incrowd.learn.tree import diversity_for_confidence
 
@@ -28,21 +28,21 @@ SMALL = 1.0  # points that count as no significant penalty
 _BASELINES = {"id3": "ID3", "c45": "C4.5"}
 
 
-def cells(options: Options) -> list[Cell]:
-    """Return the baselines, and a cell per k and per limit of confidence."""
+def tasks(options: Options) -> list[Task]:
+    """Return the baselines, and a task per k and per limit of confidence."""
     options.among(["adult"])
     shared = {"trees": adult.trees()}
     ks, limits = (QUICK_KS, QUICK_LIMITS) if options.quick else (KS, LIMITS)
-    made: list[Cell] = [shared | {"method": name} for name in _BASELINES]
+    made: list[Task] = [shared | {"method": name} for name in _BASELINES]
     made += [shared | {"method": method, "k": k} for k in ks for method in ("tree", "tds")]
     limited = [{"method": "tree", "limit": limit, "l": diversity_for_confidence(limit / 100)} for limit in limits]
-    return made + [shared | cell for cell in limited]
+    return made + [shared | task for task in limited]
 
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show the curves, and judge what the text says of them."""
-    good = [(cell, result) for cell, result in done if "failed" not in result]
-    base = {cell["method"]: result["error"] for cell, result in good if cell["method"] in _BASELINES}
+    good = [(task, result) for task, result in done if "failed" not in result]
+    base = {task["method"]: result["error"] for task, result in good if task["method"] in _BASELINES}
     by_k, limited = against_k(good, base), against_limit(good)
     sections = [
         Section("Against k (Figures 6 and 7)", by_k, "Test error and exposed people, both in percent."),
@@ -62,11 +62,11 @@ def report(done: Sequence[Done], options: Options) -> Report:
 def against_k(good: Sequence[Done], base: dict[str, float]) -> pl.DataFrame:
     """Return a row per k: errors of all methods, and exposed people."""
     kinds = {"k": pl.Int64, "error": pl.Float64, "TDS": pl.Float64, "exposed": pl.Float64, "leaves": pl.Int64}
-    specialized = {cell["k"]: result["error"] for cell, result in good if cell["method"] == "tds"}
+    specialized = {task["k"]: result["error"] for task, result in good if task["method"] == "tds"}
     rows = [
-        (cell["k"], result["error"], specialized.get(cell["k"]), result["exposed"], result["leaves"])
-        for cell, result in good
-        if cell["method"] == "tree" and "k" in cell
+        (task["k"], result["error"], specialized.get(task["k"]), result["exposed"], result["leaves"])
+        for task, result in good
+        if task["method"] == "tree" and "k" in task
     ]
     lines = [pl.lit(base.get(name), pl.Float64).alias(title) for name, title in _BASELINES.items()]
     return pl.DataFrame(rows, kinds, orient="row").with_columns(lines).sort("k")
@@ -76,7 +76,7 @@ def against_limit(good: Sequence[Done]) -> pl.DataFrame:
     """Return a row per limit of confidence: accuracy, and what the root alone would reach."""
     kinds = {"limit": pl.Int64, "l": pl.Float64, "accuracy": pl.Float64, "leaves": pl.Int64}
     rows = [
-        (cell["limit"], cell["l"], 100 - result["error"], result["leaves"]) for cell, result in good if "limit" in cell
+        (task["limit"], task["l"], 100 - result["error"], result["leaves"]) for task, result in good if "limit" in task
     ]
     return pl.DataFrame(rows, kinds, orient="row").sort("limit")
 
@@ -115,7 +115,7 @@ def _of_errors(by_k: pl.DataFrame) -> list[Verdict]:
 
 def _of_roots(good: Sequence[Done]) -> list[Verdict]:
     """Section 6.1: why k = 750 is worse than k = 1000."""
-    trees = {cell["k"]: result for cell, result in good if cell["method"] == "tree" and "k" in cell}
+    trees = {task["k"]: result for task, result in good if task["method"] == "tree" and "k" in task}
     if 750 not in trees or 1000 not in trees:
         return []
     told, low, high = published("friedman")["figure6"], trees[750], trees[1000]
@@ -205,6 +205,6 @@ def draw(by_k: pl.DataFrame, limited: pl.DataFrame) -> Figure:
 EXPERIMENTS = (
     Experiment(
         "friedman-figs6-8", friedman.PAPER, "Figures 6 to 8",
-        "error and exposed people against k, accuracy against confidence", cells, friedman.run, report,
+        "error and exposed people against k, accuracy against confidence", tasks, friedman.run, report,
     ),
 )  # fmt: skip

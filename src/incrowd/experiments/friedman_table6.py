@@ -12,7 +12,7 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.experiments import adult, friedman
-from incrowd.experiments.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, beside
+from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict, beside
 from incrowd.experiments.registry import published
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ _NO_ROWS = {
 }  # fmt: skip
 
 
-def cells(options: Options) -> list[Cell]:
-    """Return a cell per k of the table."""
+def tasks(options: Options) -> list[Task]:
+    """Return a task per k of the table."""
     options.among(["adult"])
     shared = {"method": "tree", "without": ["relationship"], "trees": adult.trees()}
     return [shared | {"k": k} for k in published("friedman")["table6"]["k"]]
@@ -58,8 +58,8 @@ def figures(done: Sequence[Done]) -> pl.DataFrame:
     table = published("friedman")["table6"]
     theirs = dict(zip(table["k"], zip(*(table[name] for name in _COLUMNS), strict=True), strict=True))
     rows = [
-        (cell["k"], result["cm"], *theirs[cell["k"]], result["leaves"], result["seconds"])
-        for cell, result in done
+        (task["k"], result["cm"], *theirs[task["k"]], result["leaves"], result["seconds"])
+        for task, result in done
         if "failed" not in result
     ]
     frame = beside(pl.DataFrame(rows, _NO_ROWS, orient="row"))
@@ -93,6 +93,6 @@ def draw(frame: pl.DataFrame) -> Figure:
 EXPERIMENTS = (
     Experiment(
         "friedman-table6", friedman.PAPER, "Table 6", "classification metric of k-anonymous trees",
-        cells, friedman.run, report,
+        tasks, friedman.run, report,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How Li, Liu, Baig and Wong 2011 measure (section 6), as one function of a cell.
+"""How Li, Liu, Baig and Wong 2011 measure (section 6), as one function of a task.
 
 Adult's 45 222 complete rows, eight attributes, ten folds with their share of each class. Training rows are published by
 IACk or InfoGain Mondrian; a classifier learns from the published values, and is asked about test rows that are recoded
@@ -28,7 +28,7 @@ from incrowd.datasets.schemas import adult_trees
 from incrowd.evaluate.classifiers import probabilities
 from incrowd.evaluate.protocol import Fold, Rows, folds
 from incrowd.experiments.adult import CLASS, part_of
-from incrowd.experiments.experiment import Cell
+from incrowd.experiments.experiment import Task
 from incrowd.experiments.registry import published
 from incrowd.hierarchy import Intervals, Spec
 from incrowd.publish import IACk, InfoGainMondrian
@@ -60,9 +60,9 @@ def schema(figure: int) -> Schema:
     return Schema(quasi={name: trees[name] for name in quasi}, sensitive=CLASS, other=others)
 
 
-def run(cell: Cell) -> dict[str, Any]:
-    """Compute a cell: an accuracy in percent, a time in seconds, or what the levels of the whole table tell."""
-    return _KINDS[cell["kind"]](cell)
+def run(task: Task) -> dict[str, Any]:
+    """Compute a task: an accuracy in percent, a time in seconds, or what the levels of the whole table tell."""
+    return _KINDS[task["kind"]](task)
 
 
 @lru_cache(maxsize=1)
@@ -80,23 +80,23 @@ def fold_of(number: int) -> Fold:
 
 @lru_cache(maxsize=4)
 def release_of(figure: int, number: int, method: str, k: int) -> RowRelease:
-    """Publish the training rows of a fold; cells that share a release find it here."""
+    """Publish the training rows of a fold; tasks that share a release find it here."""
     release: RowRelease = METHODS[method](k).publish(
         fold_of(number).train.source, schema(figure), seed=_SEED, domains="exact"
     )
     return release
 
 
-def _accuracy(cell: Cell) -> dict[str, Any]:
-    fold = fold_of(cell["fold"])
+def _accuracy(task: Task) -> dict[str, Any]:
+    fold = fold_of(task["fold"])
     learn, ask = fold.train.source, fold.test.source
-    if cell["method"] != "original":
-        release = release_of(cell["figure"], cell["fold"], cell["method"], cell["k"])
+    if task["method"] != "original":
+        release = release_of(task["figure"], task["fold"], task["method"], task["k"])
         learn, ask = release.frame, release.transform(ask, unseen="suppress")
-        if cell["stars"] == "missing":
+        if task["stars"] == "missing":
             learn, ask = (without_stars(rows, release) for rows in (learn, ask))
     names = attributes()
-    found = probabilities(cell["classifier"], learn.select(*names, CLASS), ask.select(names), CLASS).argmax(axis=1)
+    found = probabilities(task["classifier"], learn.select(*names, CLASS), ask.select(names), CLASS).argmax(axis=1)
     right = learn[CLASS].unique().sort().gather(found) == fold.test.source[CLASS]
     return {"accuracy": 100 * float(right.sum()) / len(right)}
 
@@ -111,8 +111,8 @@ def without_stars(rows: pl.DataFrame, release: RowRelease) -> pl.DataFrame:
     return rows.with_columns(shown)
 
 
-def _seconds(cell: Cell) -> dict[str, Any]:
-    method, frame, roles = METHODS[cell["method"]](cell["k"]), table(), schema(4)
+def _seconds(task: Task) -> dict[str, Any]:
+    method, frame, roles = METHODS[task["method"]](task["k"]), table(), schema(4)
     taken = []
     for _ in range(_TURNS):
         start = time.process_time()
@@ -122,7 +122,7 @@ def _seconds(cell: Cell) -> dict[str, Any]:
     return {"seconds": min(taken), "suppressed": None if stars is None else 100 * stars / frame.height}
 
 
-def _levels(_cell: Cell) -> dict[str, Any]:
+def _levels(_task: Task) -> dict[str, Any]:
     frame, roles = table(), schema(4)
     curves = level_curves(frame, roles)
     heights = dict(curves.group_by("attribute").agg(pl.col("level").max()).rows())
@@ -137,16 +137,16 @@ def _levels(_cell: Cell) -> dict[str, Any]:
     }
 
 
-_KINDS: dict[str, Callable[[Cell], dict[str, Any]]] = {
+_KINDS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "accuracy": _accuracy,
     "seconds": _seconds,
     "levels": _levels,
 }
 
 
-def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:
+def means(done: Sequence[tuple[Task, Task]]) -> pl.DataFrame:
     """Average accuracies over folds: a row per figure, classifier, method, reading of ``*`` and k."""
     keys = {"figure": pl.Int64, "classifier": pl.String, "method": pl.String, "stars": pl.String, "k": pl.Int64}
-    rows = [(*(cell.get(name) for name in keys), result["accuracy"]) for cell, result in done if "accuracy" in result]
+    rows = [(*(task.get(name) for name in keys), result["accuracy"]) for task, result in done if "accuracy" in result]
     frame = pl.DataFrame(rows, {**keys, "accuracy": pl.Float64}, orient="row")
     return frame.group_by(list(keys), maintain_order=True).agg(pl.col("accuracy").mean(), pl.len().alias("folds"))

@@ -16,7 +16,7 @@ import polars as pl
 from incrowd import plots
 from incrowd.evaluate.classifiers import classifier
 from incrowd.experiments import adult, iac
-from incrowd.experiments.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, beside, judged
+from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict, beside, judged
 from incrowd.experiments.registry import published
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def classifiers(options: Options) -> list[str]:
     return list(dict.fromkeys(classifier(name).name for name in found))
 
 
-def cells(options: Options) -> list[Cell]:
+def tasks(options: Options) -> list[Task]:
     """Return the levels, times, and accuracies fold by fold, those of one release beside each other."""
     options.among(["adult"])
     learners, shared = classifiers(options), {"trees": adult.trees()}
     ks = QUICK_KS if options.quick else KS
-    made: list[Cell] = [shared | {"kind": "levels"}]
+    made: list[Task] = [shared | {"kind": "levels"}]
     made += [shared | {"kind": "seconds", "method": method, "k": k} for k in ks for method in iac.METHODS]
     for fold in range(1 if options.quick else published("iac")["section6"]["folds"]):
         asked = shared | {"kind": "accuracy", "fold": fold}
@@ -102,7 +102,7 @@ def curve(means: pl.DataFrame, figure: int, learners: Sequence[str], stars: str 
 
 def times(done: Sequence[Done]) -> pl.DataFrame:
     """Return a row per k: processor seconds of both methods, and the percentage of rows that IACk suppresses."""
-    found = {(cell["method"], cell["k"]): result for cell, result in done if "seconds" in result}
+    found = {(task["method"], task["k"]): result for task, result in done if "seconds" in result}
     ks = sorted({k for _, k in found})
     columns = {title: [found.get((method, k), {}).get("seconds") for k in ks] for method, title in METHODS.items()}
     columns["suppressed (%)"] = [found.get(("iack", k), {}).get("suppressed") for k in ks]
@@ -111,7 +111,7 @@ def times(done: Sequence[Done]) -> pl.DataFrame:
 
 def _table5(done: Sequence[Done]) -> list[Section]:
     """Return our table and trees beside those of Table 5 and of the text on Figure 2."""
-    found = [result for cell, result in done if cell["kind"] == "levels" and "failed" not in result]
+    found = [result for task, result in done if task["kind"] == "levels" and "failed" not in result]
     if not found:
         return []
     ours, theirs = found[0], published("iac")
@@ -217,7 +217,7 @@ def _notes(done: Sequence[Done], means: pl.DataFrame, options: Options) -> list[
         f"{n_folds} of {published('iac')['section6']['folds']} folds.{out}",
         "The paper shows curves and names k = 122 and 147 only; the other values of k are ours.",
         stars,
-        *adult.about_trees(cell["trees"] for cell, _ in done),
+        *adult.about_trees(task["trees"] for task, _ in done),
         rival,
     ]
 
@@ -241,6 +241,6 @@ def draw(curves: dict[int, pl.DataFrame], seconds: pl.DataFrame) -> Figure:
 EXPERIMENTS = (
     Experiment(
         "iac-figs4-6", iac.PAPER, "Figures 4 to 6",
-        "accuracy from IACk and InfoGain Mondrian against k, and their time", cells, iac.run, report,
+        "accuracy from IACk and InfoGain Mondrian against k, and their time", tasks, iac.run, report,
     ),
 )  # fmt: skip

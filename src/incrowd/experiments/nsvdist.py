@@ -1,8 +1,8 @@
-"""How Last et al. 2014 measure (section 5.1 and 5.2), as one function of a cell.
+"""How Last et al. 2014 measure (section 5.1 and 5.2), as one function of a task.
 
 A table is cut into ten folds (Adult has its own test part). The training rows are published; from the release p
 concrete tables are drawn; a classifier learns from each, and is asked about the test rows as they are. The accuracy of
-a cell is the average over its p samples. Trees are those of `incrowd.datasets.schema`: alphabetical, as the paper
+a task is the average over its p samples. Trees are those of `incrowd.datasets.schema`: alphabetical, as the paper
 says; with ``trees = "numeric"`` numbers are sorted as numbers.
 
 Folds, samples and the other ways to learn from a release are those of `incrowd.evaluate`: ``view`` is ``"samples"`` in
@@ -25,9 +25,9 @@ from incrowd.datasets.schemas import NSVDIST, Order
 from incrowd.errors import ParameterError
 from incrowd.evaluate.classifiers import classifier
 from incrowd.evaluate.features import Block, Examples, Features, names_as_numbers
-from incrowd.evaluate.lessons import Lesson, Training, lessons, number_of
 from incrowd.evaluate.protocol import Fold, Rows, folds, judge_baselines
-from incrowd.experiments.experiment import Cell, Options
+from incrowd.evaluate.training_data import Training, TrainTest, number_of, training_data
+from incrowd.experiments.experiment import Options, Task
 from incrowd.experiments.registry import published
 from incrowd.publish import NHAA, PAIS, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
 from incrowd.publish.publisher import Publisher
@@ -101,7 +101,7 @@ def folds_of(name: str, *, quick: bool) -> range:
     return range(1 if quick or name == "adult" else FOLDS)
 
 
-def accuracy_cells(
+def accuracy_tasks(
     names: Sequence[str],
     methods: Sequence[str],
     learners: Sequence[str],
@@ -109,8 +109,8 @@ def accuracy_cells(
     options: Options,
     *,
     levels: Sequence[int] = (1, 2),
-) -> list[Cell]:
-    """Return a cell per table, l, method, k, fold and classifier, those of one release beside each other.
+) -> list[Task]:
+    """Return a task per table, l, method, k, fold and classifier, those of one release beside each other.
 
     Parameters
     ----------
@@ -124,46 +124,46 @@ def accuracy_cells(
         1 for l = 1, 2 for the higher l.
     """
     samples = QUICK_SAMPLES if options.quick else SAMPLES
-    cells = []
+    tasks = []
     for name in names:
         for fold in folds_of(name, quick=options.quick):
             shared = {"dataset": name, "fold": fold, "seed": _SEED}
             for learner in learners:
-                cells += [shared | {"method": base, "classifier": learner} for base in ("majority", "original")]
+                tasks += [shared | {"method": base, "classifier": learner} for base in ("majority", "original")]
             for level in levels:
                 l = 1.0 if level == 1 else higher_l(name)
                 for k in ks[name]:
                     for method in methods:
                         asked = {"method": method, "k": k, "l": l, "samples": samples}
-                        cells += [shared | asked | {"classifier": learner} for learner in learners]
-    return cells
+                        tasks += [shared | asked | {"classifier": learner} for learner in learners]
+    return tasks
 
 
-def run(cell: Cell) -> dict[str, Any]:
-    """Compute a cell: accuracy in percent, the average over samples, and the loss of the release."""
-    fold = fold_of(cell["dataset"], cell["fold"])
-    method, learner = cell["method"], classifier(cell["classifier"])
-    unseen = UNSEEN.get((cell["dataset"], learner.name))
+def run(task: Task) -> dict[str, Any]:
+    """Compute a task: accuracy in percent, the average over samples, and the loss of the release."""
+    fold = fold_of(task["dataset"], task["fold"])
+    method, learner = task["method"], classifier(task["classifier"])
+    unseen = UNSEEN.get((task["dataset"], learner.name))
     if method in ("majority", "original"):
-        how = cell.get("seen", "alphabetical" if learner.name == NUMBERED else None)
-        seen = as_seen(fold, cell["dataset"], unseen, how)
+        how = task.get("seen", "alphabetical" if learner.name == NUMBERED else None)
+        seen = as_seen(fold, task["dataset"], unseen, how)
         records = judge_baselines(seen, [learner] if method == "original" else [])
         return {"accuracy": 100 * records[-1]["accuracy"]}
-    trees: Order = cell.get("trees", "alphabetical")
-    release = release_of(cell["dataset"], cell["fold"], method, cell["k"], cell["l"], cell["seed"], trees)
-    asked = fold.train if cell.get("on") == "members" else fold.test
+    trees: Order = task.get("trees", "alphabetical")
+    release = release_of(task["dataset"], task["fold"], method, task["k"], task["l"], task["seed"], trees)
+    asked = fold.train if task.get("on") == "members" else fold.test
     truth = number_of(asked.target, fold.classes)
-    training: Training = cell.get("view", "samples")
+    training: Training = task.get("view", "samples")
     if training == "samples" and learner.name in WEKA:
-        taught = _rows_only(release, fold.classes, asked, cell["samples"], cell["seed"])
+        pairs = _rows_only(release, fold.classes, asked, task["samples"], task["seed"])
     else:
-        taught = lessons(
-            release, asked.source, fold.classes, training=training, samples=cell["samples"], seed=cell["seed"]
+        pairs = training_data(
+            release, asked.source, fold.classes, training=training, samples=task["samples"], seed=task["seed"]
         )
     # Only accuracies: the other scores of `judge_release` take longer than training does where classes are many.
     if learner.name == NUMBERED:
-        taught = (_numbered(lesson.without(unseen) if unseen else lesson) for lesson in taught)
-    found = [learner.predict(lesson.train, lesson.test, 0).argmax(axis=1) for lesson in taught]
+        pairs = (_numbered(pair.without(unseen) if unseen else pair) for pair in pairs)
+    found = [learner.predict(pair.train, pair.test, 0).argmax(axis=1) for pair in pairs]
     accuracies = [100 * float((predicted == truth).mean()) for predicted in found]
     return {"accuracy": float(np.mean(accuracies)), "accuracies": accuracies, "lm": release.loss("lm")}
 
@@ -204,25 +204,25 @@ def as_seen(fold: Fold, name: str, unseen: str | None = None, how: str | None = 
     return replace(fold, train=train, test=test)
 
 
-def _numbered(lesson: Lesson) -> Lesson:
-    """Return a lesson in which names are numbers, if its rows are concrete."""
-    if lesson.train.features.frame is None:
-        return lesson
-    numbers = names_as_numbers(lesson.train.features, lesson.test)
+def _numbered(pair: TrainTest) -> TrainTest:
+    """Return a pair in which names are numbers, if its rows are concrete."""
+    if pair.train.features.frame is None:
+        return pair
+    numbers = names_as_numbers(pair.train.features, pair.test)
     blocks = tuple(Block(f"x{m}", 1, is_number=True) for m in range(numbers[0].shape[1]))
     learn, ask = (Features(X, blocks) for X in numbers)
-    return Lesson(replace(lesson.train, features=learn), ask)
+    return TrainTest(replace(pair.train, features=learn), ask)
 
 
-def _rows_only(release: RowRelease, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[Lesson]:
-    """Yield the samples of `lessons` without matrices: Weka takes rows, and making matrices takes longer than trees."""
+def _rows_only(release: RowRelease, classes: pl.Series, asked: Rows, samples: int, seed: int) -> Iterator[TrainTest]:
+    """Yield the samples of `training_data` without matrices: Weka takes rows, and matrices take long to make."""
     test = _unencoded(asked.features)
     target = str(release.target)
     for number in range(samples):
         first = np.random.SeedSequence((seed, number)).spawn(2)[0]
         drawn: pl.DataFrame = release.sample(seed=int(first.generate_state(1)[0]))
         examples = Examples(_unencoded(drawn.drop(target)), number_of(drawn[target], classes), len(classes))
-        yield Lesson(examples, test)
+        yield TrainTest(examples, test)
 
 
 def _unencoded(frame: pl.DataFrame) -> Features:
@@ -245,7 +245,7 @@ def fold_of(name: str, number: int) -> Fold:
 
 @lru_cache(maxsize=4)
 def release_of(name: str, number: int, method: str, k: int, l: float, seed: int, trees: Order) -> RowRelease:
-    """Publish the training rows of a fold; cells that share a release find it here."""
+    """Publish the training rows of a fold; tasks that share a release find it here."""
     if method not in METHODS:
         fact = f"There is no method {method!r} in these experiments"
         raise ParameterError(fact, f"use one of {', '.join(METHODS)}")
@@ -256,36 +256,36 @@ def release_of(name: str, number: int, method: str, k: int, l: float, seed: int,
     return release
 
 
-def average_of(cell: Cell) -> Cell:
-    """Return of which average over folds a cell is a part."""
-    level = None if cell.get("l") is None else 1 if cell["l"] == 1 else 2
+def average_of(task: Task) -> Task:
+    """Return of which average over folds a task is a part."""
+    level = None if task.get("l") is None else 1 if task["l"] == 1 else 2
     return {
-        "dataset": cell["dataset"], "classifier": cell["classifier"], "method": cell["method"], "level": level,
-        "k": cell.get("k"), "samples": cell.get("samples"), "view": cell.get("view", "samples"),
-        "trees": cell.get("trees", "alphabetical"), "on": cell.get("on", "test"), "seen": cell.get("seen"),
+        "dataset": task["dataset"], "classifier": task["classifier"], "method": task["method"], "level": level,
+        "k": task.get("k"), "samples": task.get("samples"), "view": task.get("view", "samples"),
+        "trees": task.get("trees", "alphabetical"), "on": task.get("on", "test"), "seen": task.get("seen"),
     }  # fmt: skip
 
 
-def averages(done: Sequence[tuple[Cell, Cell]], earlier: Sequence[Cell]) -> pl.DataFrame:
+def averages(done: Sequence[tuple[Task, Task]], earlier: Sequence[Task]) -> pl.DataFrame:
     """Return `means`, and behind them those of earlier reports about other tables and classifiers."""
     now = means(done)
     said = pl.DataFrame([{name: row.get(name) for name in _MEANS} for row in earlier], schema=_MEANS)
     return pl.concat([now, said.join(now, on=["dataset", "classifier"], how="anti")])
 
 
-def means(done: Sequence[tuple[Cell, Cell]]) -> pl.DataFrame:
-    """Average over folds: one row per `average_of` a cell.
+def means(done: Sequence[tuple[Task, Task]]) -> pl.DataFrame:
+    """Average over folds: one row per `average_of` a task.
 
     ``sd`` is the standard deviation of the folds' accuracies (of the samples' where there is one fold).
     """
     rows = [
         {
-            **average_of(cell),
+            **average_of(task),
             "accuracy": result["accuracy"],
             "lm": result.get("lm"),
             "within": float(np.std(result.get("accuracies", [0.0]))),
         }
-        for cell, result in done
+        for task, result in done
         if "failed" not in result
     ]
     if not rows:

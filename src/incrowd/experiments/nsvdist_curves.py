@@ -18,7 +18,7 @@ import polars as pl
 from incrowd import plots
 from incrowd.datasets import DATASETS
 from incrowd.experiments import nsvdist
-from incrowd.experiments.experiment import AVERAGES, Cell, Done, Experiment, Options, Report, Section, Verdict, judged
+from incrowd.experiments.experiment import AVERAGES, Done, Experiment, Options, Report, Section, Task, Verdict, judged
 from incrowd.experiments.nsvdist import LABELS, PAPER_METHODS, TITLES
 
 KS = {
@@ -39,10 +39,10 @@ ALMOST = 0.9  # of the points
 FLAT = 1.0  # points above the majority class that count as no more than noise
 
 
-def cells(options: Options, tables: Sequence[str] = nsvdist.TABLES) -> list[Cell]:
-    """Return the cells of all curves."""
+def tasks(options: Options, tables: Sequence[str] = nsvdist.TABLES) -> list[Task]:
+    """Return the tasks of all curves."""
     names = options.among(tables)
-    return nsvdist.accuracy_cells(names, PAPER_METHODS, nsvdist.classifiers(options), ks(options, names), options)
+    return nsvdist.accuracy_tasks(names, PAPER_METHODS, nsvdist.classifiers(options), ks(options, names), options)
 
 
 def ks(options: Options, names: Sequence[str]) -> dict[str, list[int]]:
@@ -151,10 +151,10 @@ def draw(means: pl.DataFrame, names: Sequence[str], learner: str) -> plots.Figur
 EXPERIMENTS = (
     Experiment(
         "nsvdist-figs2-4", nsvdist.PAPER, "Figures 2 to 4", "accuracy against k: Adult, Mammographic, CMC",
-        partial(cells, tables=MAIN), nsvdist.run, report, nsvdist.average_of,
+        partial(tasks, tables=MAIN), nsvdist.run, report, nsvdist.average_of,
     ),
     Experiment(
         "nsvdist-figs-b7-b11", nsvdist.PAPER, "Figures B.7 to B.11", "accuracy against k: the other five tables",
-        partial(cells, tables=APPENDIX), nsvdist.run, report, nsvdist.average_of,
+        partial(tasks, tables=APPENDIX), nsvdist.run, report, nsvdist.average_of,
     ),
 )  # fmt: skip

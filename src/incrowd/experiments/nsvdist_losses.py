@@ -17,7 +17,7 @@ import polars as pl
 from incrowd import datasets, plots
 from incrowd.datasets import DATASETS
 from incrowd.experiments import nsvdist
-from incrowd.experiments.experiment import Cell, Done, Experiment, Options, Report, Section, Verdict, judged
+from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict, judged
 from incrowd.experiments.nsvdist import LABELS, METHODS, TITLES
 from incrowd.experiments.nsvdist_curves import MAIN
 from incrowd.experiments.nsvdist_curves import ks as chosen_ks
@@ -29,8 +29,8 @@ ATTACK_L = 1.5
 SAME = 3.0  # points by which the two curves of figure 6 may differ and still "almost coincide"
 
 
-def loss_cells(options: Options) -> list[Cell]:
-    """Return a cell per table, l, k and method of figure 1."""
+def loss_tasks(options: Options) -> list[Task]:
+    """Return a task per table, l, k and method of figure 1."""
     names = [name for name in options.among(MAIN) if not (options.quick and name == "adult")]
     ks = chosen_ks(options, names)
     levels = {name: (1.0, nsvdist.higher_l(name)) for name in names}
@@ -43,11 +43,11 @@ def loss_cells(options: Options) -> list[Cell]:
     ]
 
 
-def run_loss(cell: Cell) -> dict[str, Any]:
+def run_loss(task: Task) -> dict[str, Any]:
     """Publish a whole table, and return the losses of the release."""
-    schema = datasets.schema(cell["dataset"])
-    release = METHODS[cell["method"]](cell["k"], cell["l"]).publish(
-        datasets.load(cell["dataset"]), schema, seed=cell["seed"], domains="exact"
+    schema = datasets.schema(task["dataset"])
+    release = METHODS[task["method"]](task["k"], task["l"]).publish(
+        datasets.load(task["dataset"]), schema, seed=task["seed"], domains="exact"
     )
     return {"lm": release.loss("lm"), "entropy": release.loss("entropy")}
 
@@ -55,7 +55,7 @@ def run_loss(cell: Cell) -> dict[str, Any]:
 def loss_report(done: Sequence[Done], options: Options) -> Report:
     """Show figure 1, and judge that NSVDist loses least."""
     del options
-    rows = [{**cell, "level": 1 if cell["l"] == 1 else 2, **result} for cell, result in done if "failed" not in result]
+    rows = [{**task, "level": 1 if task["l"] == 1 else 2, **result} for task, result in done if "failed" not in result]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("method").replace(LABELS))
     sections, verdicts, panels = [], [], []
     for (name, level), part in frame.group_by("dataset", "level", maintain_order=True):
@@ -77,8 +77,8 @@ def _draw_losses(panels: Sequence[tuple[str, pl.DataFrame]]) -> plots.Figure:
     return plots.one_legend(drawn)
 
 
-def ring_cells(options: Options) -> list[Cell]:
-    """Return the cells of figure 5."""
+def ring_tasks(options: Options) -> list[Task]:
+    """Return the tasks of figure 5."""
     options.among(["abalone"])
     samples = nsvdist.QUICK_SAMPLES if options.quick else nsvdist.SAMPLES
     learners = nsvdist.classifiers(options)
@@ -138,8 +138,8 @@ def _draw_rings(losses: pl.DataFrame, released: pl.DataFrame, learners: Sequence
     return plots.one_legend(drawn)
 
 
-def attack_cells(options: Options) -> list[Cell]:
-    """Return the cells of figure 6: the same releases, asked about members and about others."""
+def attack_tasks(options: Options) -> list[Task]:
+    """Return the tasks of figure 6: the same releases, asked about members and about others."""
     options.among(["mammographic"])
     samples = nsvdist.QUICK_SAMPLES if options.quick else nsvdist.SAMPLES
     learners = nsvdist.classifiers(options) if options.classifiers else ["nb"]
@@ -197,14 +197,14 @@ def _draw_attack(means: pl.DataFrame, learners: Sequence[str]) -> plots.Figure:
 
 EXPERIMENTS = (
     Experiment(
-        "nsvdist-fig1", nsvdist.PAPER, "Figure 1", "information loss against k", loss_cells, run_loss, loss_report
+        "nsvdist-fig1", nsvdist.PAPER, "Figure 1", "information loss against k", loss_tasks, run_loss, loss_report
     ),
     Experiment(
-        "nsvdist-fig5", nsvdist.PAPER, "Figure 5", "NSVDist beside NHAA on Abalone", ring_cells, nsvdist.run,
+        "nsvdist-fig5", nsvdist.PAPER, "Figure 5", "NSVDist beside NHAA on Abalone", ring_tasks, nsvdist.run,
         ring_report,
     ),
     Experiment(
         "nsvdist-fig6", nsvdist.PAPER, "Figure 6", "the classifier attack: people in the release and others",
-        attack_cells, nsvdist.run, attack_report,
+        attack_tasks, nsvdist.run, attack_report,
     ),
 )  # fmt: skip

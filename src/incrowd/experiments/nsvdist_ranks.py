@@ -221,6 +221,6 @@ def _draw(found: Judged) -> plots.Figure:
 EXPERIMENTS = (
     Experiment(
         "nsvdist-tables5-8", nsvdist.PAPER, "Tables 5 to 8", "which methods differ, by ranks over k and over tables",
-        nsvdist_curves.cells, nsvdist.run, report, nsvdist.average_of,
+        nsvdist_curves.tasks, nsvdist.run, report, nsvdist.average_of,
     ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ import polars as pl
 from incrowd import plots
 from incrowd.datasets import DATASETS
 from incrowd.experiments import nsvdist
-from incrowd.experiments.experiment import AVERAGES, Cell, Done, Experiment, Options, Report, Section, Verdict, judged
+from incrowd.experiments.experiment import AVERAGES, Done, Experiment, Options, Report, Section, Task, Verdict, judged
 from incrowd.experiments.nsvdist import LABELS, OUR_METHODS, PAPER_METHODS, TITLES
 from incrowd.experiments.nsvdist_ranks import by_tables
 
@@ -42,11 +42,11 @@ _SEEN = {
 """Other ways in which support vectors may have seen the original rows: in which tables, and in words."""
 
 
-def cells(options: Options) -> list[Cell]:
-    """Return the cells of Table 4, and those of the variants."""
+def tasks(options: Options) -> list[Task]:
+    """Return the tasks of Table 4, and those of the variants."""
     names, learners = options.among(nsvdist.TABLES), nsvdist.classifiers(options)
     ks = {name: [K] for name in names}
-    made = nsvdist.accuracy_cells(names, [*PAPER_METHODS, *OUR_METHODS], learners, ks, options)
+    made = nsvdist.accuracy_tasks(names, [*PAPER_METHODS, *OUR_METHODS], learners, ks, options)
     ours = [c for c in made if c["method"] == "nsvdist" and c["l"] == 1 and c["classifier"] == learners[0]]
     made += [c | {"view": view} for c in ours for view in ("majority_labels", "soft")]
     made += [c | {"trees": "numeric"} for c in ours if c["dataset"] != "adult"]
@@ -323,6 +323,6 @@ def draw(joined: pl.DataFrame, learner: str) -> plots.Figure:
 EXPERIMENTS = (
     Experiment(
         "nsvdist-table4", nsvdist.PAPER, "Table 4", "accuracy at k = 50, four classifiers on eight tables",
-        cells, nsvdist.run, report, nsvdist.average_of,
+        tasks, nsvdist.run, report, nsvdist.average_of,
     ),
 )  # fmt: skip

@@ -49,7 +49,7 @@ class ProjectionRelease(Release):
 
     projections: tuple[pl.DataFrame, ...]
     manifest: ProjectionsManifest
-    teaches_itself: ClassVar[bool] = True
+    has_own_classifier: ClassVar[bool] = True
 
     @property
     def n_rows(self) -> int:

@@ -45,7 +45,7 @@ class Release(ABC):
     kind: str = "polars"
     levels: Levels | None = field(default=None)
 
-    teaches_itself: ClassVar[bool] = False
+    has_own_classifier: ClassVar[bool] = False
     """Whether classifiers are trained by `classifier`, and not from samples or expectations."""
 
     has_cells: ClassVar[bool] = False

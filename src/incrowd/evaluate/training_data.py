@@ -1,4 +1,4 @@
-"""What a classifier is taught from a release, and how it is asked: four ways to train, two kinds of test rows.
+"""What classifiers are trained on and tested with: four ways to train on a release, two kinds of test rows.
 
 ``samples``
     Concrete rows drawn from the cells and distributions, as in Last et al. 2014, section 5.1; p times.
@@ -51,18 +51,18 @@ _MOST_CELLS = 255
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Examples to learn from, and rows to be asked about."""
+class TrainTest:
+    """Examples to train on, and rows to predict."""
 
     train: Examples
     test: Features
 
-    def without(self, name: str) -> Lesson:
-        """Return the lesson without one of its columns."""
-        return Lesson(replace(self.train, features=self.train.features.without(name)), self.test.without(name))
+    def without(self, name: str) -> TrainTest:
+        """Return both without one of the columns."""
+        return TrainTest(replace(self.train, features=self.train.features.without(name)), self.test.without(name))
 
 
-def lessons(
+def training_data(
     release: RowRelease,
     rows: pl.DataFrame,
     classes: pl.Series,
@@ -71,15 +71,15 @@ def lessons(
     test: TestRows = "raw",
     samples: int = 10,
     seed: int = 0,
-) -> Iterator[Lesson]:
-    """Yield what each classifier is taught: one lesson per sample, or a single one where nothing is drawn.
+) -> Iterator[TrainTest]:
+    """Yield what classifiers are trained on and tested with: one pair per sample, or a single one if nothing is drawn.
 
     Parameters
     ----------
     release
         The release.
     rows
-        Test rows as they came, with the columns of the release; their class is not looked at.
+        Test rows as they came, with the columns of the release; their class is not used.
     classes
         All classes that there are; see `all_classes`.
     """
@@ -88,12 +88,12 @@ def lessons(
     source = _Source(release, rows, classes, target_of(release))
     asked = _generalized(release, rows) if test == "generalized" else None
     if training == "soft":
-        yield _soft_lesson(source, asked)
+        yield _soft(source, asked)
     elif training == "cells":
-        yield _cells_lesson(source, asked)
+        yield _from_cells(source, asked)
     else:
         for number in range(samples):
-            yield _sampled_lesson(source, asked, np.random.SeedSequence((seed, number)), training)
+            yield _sampled(source, asked, np.random.SeedSequence((seed, number)), training)
 
 
 def check_choice(name: str, value: object, kind: object) -> None:
@@ -137,7 +137,7 @@ def number_of(values: pl.Series, classes: pl.Series) -> Labels:
 
 @dataclass(frozen=True)
 class _Source:
-    """A release, the rows to be asked about, and what they have in common."""
+    """A release, the test rows, and what they have in common."""
 
     release: RowRelease
     rows: pl.DataFrame
@@ -176,9 +176,7 @@ class _Source:
         return beside(learn), beside(ask)
 
 
-def _sampled_lesson(
-    source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, training: Training
-) -> Lesson:
+def _sampled(source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, training: Training) -> TrainTest:
     release = source.release
     first, second = (int(s.generate_state(1)[0]) for s in seeds.spawn(2))
     drawn = _polars(release, first)
@@ -189,7 +187,7 @@ def _sampled_lesson(
     features = drawn.select([*release.quasi, *source.others])
     test = source.raw() if asked is None else _polars(asked, second).select(features.columns)
     encoding = Encoding.of(features)
-    return Lesson(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))
+    return TrainTest(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))
 
 
 def _polars(release: RowRelease, seed: int) -> pl.DataFrame:
@@ -216,7 +214,7 @@ def _class_counts(release: RowRelease) -> tuple[Floats, pl.Series]:
     return counts, values
 
 
-def _soft_lesson(source: _Source, asked: RowRelease | None) -> Lesson:
+def _soft(source: _Source, asked: RowRelease | None) -> TrainTest:
     release = source.release
     soft = release.soft()
     columns = [
@@ -231,8 +229,8 @@ def _soft_lesson(source: _Source, asked: RowRelease | None) -> Lesson:
     learn, ask = source.with_others([learn], [ask])
     row, label = np.nonzero(soft.proba)
     labels = number_of(soft.classes, source.classes)[label]
-    taught = Features(learn.X[row], learn.blocks)
-    return Lesson(Examples(taught, labels, len(source.classes), soft.proba[row, label]), ask)
+    weighted = Features(learn.X[row], learn.blocks)
+    return TrainTest(Examples(weighted, labels, len(source.classes), soft.proba[row, label]), ask)
 
 
 def _softened(hierarchies: tuple[Hierarchy, ...], columns: list[Column], soft: Soft) -> Features:
@@ -252,7 +250,7 @@ def _softened(hierarchies: tuple[Hierarchy, ...], columns: list[Column], soft: S
     return Features(X, blocks)
 
 
-def _cells_lesson(source: _Source, asked: RowRelease | None) -> Lesson:
+def _from_cells(source: _Source, asked: RowRelease | None) -> TrainTest:
     release = source.release
     learn, ask = [], []
     raw = None if asked is not None else source.raw()
@@ -277,11 +275,11 @@ def _cells_lesson(source: _Source, asked: RowRelease | None) -> Lesson:
             learn.append(_inside(name, nodes, lo, hi))
             ask.append(_inside(name, nodes, test_lo, test_hi))
     cells = beside(learn)
-    taught, asked_about = source.with_others([Features(cells.X[release.cell_of], cells.blocks)], ask)
-    taught_classes, weights, row = _exact_or_weighted(release)
-    labels = number_of(_class_counts(release)[1], source.classes)[taught_classes]
-    examples = Examples(Features(taught.X[row], taught.blocks), labels, len(source.classes), weights)
-    return Lesson(examples, asked_about)
+    train, test = source.with_others([Features(cells.X[release.cell_of], cells.blocks)], ask)
+    classes, weights, row = _exact_or_weighted(release)
+    labels = number_of(_class_counts(release)[1], source.classes)[classes]
+    examples = Examples(Features(train.X[row], train.blocks), labels, len(source.classes), weights)
+    return TrainTest(examples, test)
 
 
 def _exact_or_weighted(release: RowRelease) -> tuple[Labels, Floats | None, Labels]:
@@ -320,7 +318,7 @@ def _inside(name: str, nodes: Codes, lo: Codes, hi: Codes) -> Features:
 
 
 def _generalized(release: RowRelease, rows: pl.DataFrame) -> RowRelease:
-    """Return test rows as the release would show them: cells of their own, and a class that nobody looks at."""
+    """Return test rows as the release would show them: cells of their own, and a class that is not used."""
     if release.private is None or release.private.recoding is None:
         fact = f"A release by {release.manifest.method.name} has no recoding to apply to test rows"
         raise IncompatibleError(fact, "use test='raw'; or a method whose recoding is a function of the row")
