@@ -263,3 +263,18 @@ def test_shares_are_recomputed_in_pieces(honest, monkeypatch):
     made = honest.copy()
     part_for_one(made)
     assert answers(made.judge())["shares"] is False
+
+
+@pytest.mark.parametrize(("n_blocks", "most"), [(1, 13), (4, 24), (9, 37)])
+def test_how_many_rows_may_keep_their_own(n_blocks, most):
+    """In blocks of distinct values one row of each is its own, give or take one: 8 deviations and 4 are too far."""
+    own = np.arange(50 * n_blocks)
+    for n_same, told in ((most, False), (most + 1, True)):
+        shown = np.where(own < n_same, own, -1)
+        assert blocks._stay_with_their_people(shown, own, own // 50) is told
+
+
+def test_rows_that_can_only_keep_their_own_are_no_sign():
+    same, block = np.zeros(100, int), np.repeat(np.arange(100), 1)
+    assert not blocks._stay_with_their_people(same, same, block)
+    assert not blocks._stay_with_their_people(same, same, block // 50)

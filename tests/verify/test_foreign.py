@@ -80,3 +80,7 @@ def test_levels_are_those_of_the_definitions(rows):
     assert levels["k"] == min(map(len, groups))
     assert levels["l_frequency"] == pytest.approx(float(min(map(naive.frequency, groups))))
     assert levels["l_distinct"] == min(map(naive.distinct, groups))
+
+
+def test_a_kind_of_l_without_l_asks_for_nothing():
+    assert verify_table(PUBLISHED, quasi=QUASI, sensitive="disease", k=2, l_kind="distinct").ok

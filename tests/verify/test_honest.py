@@ -174,3 +174,33 @@ def test_nothing_is_said_of_parameters_that_are_not_known():
     made.manifest["missing"]["tokens"] = []
     made.manifest["quasi"][1]["levels"] = made.manifest["quasi"][1]["levels"][1:]
     assert said(made.judge()) == "nothing else"
+
+
+def test_counts_of_members_are_counted():
+    made = publish(ic.NSVDist(k=4, l=2, mode="paper"))
+    counts = made.frame.select(name for name in made.frame.columns if name.startswith("ill="))
+    smallest = counts.sum_horizontal().min()
+    assert said(made.judge(), "distributions") == f"every row has at least {smallest} members"
+
+
+def test_a_value_that_no_row_counts_is_found():
+    made = publish(ic.NSVDist(k=4, l=2, mode="paper"))
+    about = made.manifest["sensitive"]
+    made.frame = made.frame.drop(f"ill={about['values'].pop()}")
+    about["counts"].pop()
+    assert answers(made.judge())["own value"] is False
+
+
+def test_how_many_originals_fit_is_said_to_be_a_lower_bound_where_it_is():
+    by_groups, by_members = publish(ic.Mondrian(k=5)).judge(), publish(ic.NSVDist(k=4, l=2, mode="paper")).judge()
+    assert said(by_groups, "originals per row").endswith("originals (a lower bound: identical rows that cover their "
+                                                         "own originals were not counted on)")  # fmt: skip
+    assert said(by_members, "k").endswith(f"at least {by_members.levels['originals_per_release_min']} originals")
+
+
+def test_without_a_row_map_that_can_be_read_rows_are_matched():
+    made = publish(ic.Mondrian(k=5))
+    made.private["rows"] = made.private["rows"].cast(pl.String)
+    found = answers(made.judge())
+    assert found["private folder"] is False
+    assert found["row map"] is found["domains"] is None

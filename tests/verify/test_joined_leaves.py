@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from datetime import date, timedelta
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from incrowd.verify.private_domains import _leaf_problems
+from incrowd.verify.private_domains import _leaf_problems, _lies_in
 from incrowd.verify.published import Leaves
 from incrowd.verify.rare import _rare_leaves
 
@@ -126,3 +128,31 @@ def test_ranges_of_names_hold_the_missing_value_alone_or_with_everything(leaves)
         for hi in range(lo, len(leaves)):
             fine = lo > 0 or leaves[0] is not None or hi in (0, last)
             assert q.legal(np.array([lo]), np.array([hi])).tolist() == [fine]
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "n_values", "ends"),
+    [
+        ("int", (1, 9), 3, (-2.5, 12.5)),
+        ("int", (5, 5), 3, (-8.5, 18.5)),
+        ("int", (-50, -50), 3, (-103.5, 3.5)),
+        ("float", (1.0, 9.0), 3, (1 - 3 * math.ulp(9.0), 9 + 3 * math.ulp(9.0))),
+        ("float", (5.0, 5.0), 0, (-5.0, 15.0)),
+        ("date", (0, 9), 2, ("1969-12-30", "1970-01-12")),
+        ("date", (0, 0), 2, ("1969-12-20", "1970-01-13")),
+    ],
+)
+def test_a_number_that_stands_for_others_lies_among_them(kind, bounds, n_values, ends):
+    def lies(leaf):
+        return _lies_in(Leaves("q", "taxonomy", kind, (leaf,), (), (0,), np.zeros(1, int)), 0, bounds, n_values)
+
+    def beside(end, direction):
+        if kind == "date":
+            return (date.fromisoformat(end) + timedelta(days=direction)).isoformat()
+        return math.nextafter(end, direction * math.inf)
+
+    assert all(map(lies, ends))
+    assert not lies(beside(ends[0], -1))
+    assert not lies(beside(ends[1], 1))
+    assert not lies("five")
+    assert not lies(True)

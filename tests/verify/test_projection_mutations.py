@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 
 import incrowd as ic
 from incrowd.verify import projections, verify
+from incrowd.verify.domain import ABSENT
+from incrowd.verify.projection_manifest import Shown
+from incrowd.verify.projection_original import _code_cut, _strange_cuts
 from verify.build import answers
 from verify.projections_by_hand import PARTS, RARE, N, levels, make
 
@@ -268,6 +273,19 @@ def turn_keys(made):
     made.manifest = dict(reversed(made.manifest.items()))
 
 
+def cut_again(made):
+    """A cut with digits of its own, in the manifest and in all labels."""
+    entry(made, "age")["cuts"] = [39.4321, 57]
+    made.show(0, "age", made.frames[0]["age"].str.replace("39.5", "39.4321", literal=True))
+    made.sort()
+
+
+def twice(made):
+    """A column is in two projections, and twice in the list of columns."""
+    made.manifest["parts"][1].append("age")
+    made.manifest["columns"].append(dict(made.manifest["columns"][0]))
+
+
 MANIFEST = {
     "a seed": (change("seed", 7), "nothing private"),
     "a key in a column": (change("columns.0.note", "x"), "nothing private"),
@@ -305,6 +323,7 @@ MANIFEST = {
     "sets that were split": (change("method.parameters.quasi_sets", None), "promises"),
     "other sets": (change("method.parameters.quasi_sets", [["age"], ["job", "town"]]), "promises"),
     "more suppressed than allowed": (change("method.parameters.suppress", 0.03), "promises"),
+    "a column in two parts, and described twice": (twice, "manifest"),
     "a column in two parts": (change("parts", [["age", "hours", "town"], PARTS[1]]), "manifest"),
     "an empty part": (empty_part, "manifest"),
     "no part": (change("parts", []), "manifest"),
@@ -375,6 +394,7 @@ TABLES = {
     "intervals that link projections": (link_cut_numbers, "links"),
     "a copy in the other projection": (copy_unique, "links"),
     "ages as they are": (raw_age, "values, k, k of joins, same rows, row maps, l (frequency)"),
+    "a cut that parts the same people": (cut_again, "cuts"),
     "cuts that are not the people's": (other_cut, "same rows, row maps"),
     "an age of somebody else": (put(0, "age", 0, "(57-inf)"), "same rows, row maps"),
     "a missing age": (put(0, "age", 0, None), "k, k of joins, same rows, row maps, l (frequency)"),
@@ -615,3 +635,16 @@ def test_projections_of_a_release_that_lies_are_never_returned(monkeypatch):
     with pytest.raises(ic.VerificationError) as refused:
         ic.DMPD(k=5, generations=3, population=10).publish(frame, ic.Schema(quasi=["a", "b"], sensitive="s"), seed=0)
     assert any(violation.startswith("k:") for violation in refused.value.violations)
+
+
+def test_a_cut_may_round_to_the_number_below_it():
+    """There is nothing between two neighbouring floats: the cut is one of them, which belongs to the lower side."""
+    low = 1.0
+    high = math.nextafter(low, 2)
+    column = Shown("x", "quasi", "float", (low,), 0)
+    own = pl.Series([low, high, None])
+    shown, wanted = _code_cut(column, pl.Series(["(-inf-1]", "(1-inf)", None]), own, ())
+    assert shown.tolist() == wanted.tolist() == [0, 1, ABSENT]
+    assert _strange_cuts(column, own, ()) == 0
+    assert _strange_cuts(replace(column, cuts=(0.0, low, 3.0)), own, ()) == 2
+    assert _strange_cuts(replace(column, cuts=(2.5,)), pl.Series(["2", "?", "3", "nan"]), ["?"]) == 0

@@ -288,3 +288,23 @@ def test_a_column_that_cannot_be_compared():
     release = ic.Mondrian(k=5).publish(PEOPLE, SCHEMA, seed=1)
     verdict = check(release.manifest.to_dict() | {"dropped": ["name"]}, release.coded_tables(), original=frame)
     assert "no column repeats one of 0 unreleased ones" in str(verdict)
+
+
+def test_rules_are_looked_for_from_twenty_rows_on():
+    for n, told in ((19, False), (20, True)):
+        secret = pl.Series(range(n))
+        assert tells(secret * 3 + 1, secret) is told
+        assert copies(secret * 3 + 1, secret) is told
+        assert tells(secret, secret)  # a copy is one, however short
+
+
+@pytest.mark.parametrize("n_values", [1, 2])
+def test_a_dropped_column_of_few_values_under_another_name(n_values):
+    flag = pl.Series(RNG.integers(0, n_values, N))
+    frame = PEOPLE.with_columns(hours=flag, name=flag)
+    schema = ic.Schema(quasi=["age", "sex"], sensitive="ill", other=["hours"], identifiers=["name"])
+    if n_values == 1:  # a constant says nothing about anybody
+        assert ic.Mondrian(k=5).publish(frame, schema, seed=1).n_rows == N
+        return
+    with pytest.raises(ic.VerificationError, match="column 'hours' repeats the dropped column 'name'"):
+        ic.Mondrian(k=5).publish(frame, schema, seed=1)

@@ -109,7 +109,7 @@ def _supports(payload: Payload, n_rows: int) -> tuple[Array | None, Array]:
 
 
 def _side(columns: list[Array], n: int) -> _Side:
-    shifted = [column.astype(np.int64) - min(0, int(column.min(initial=0))) for column in columns]
+    shifted = [column.astype(np.int64) - int(column.min(initial=0)) for column in columns]
     which = combine(shifted, [int(column.max(initial=0)) + 1 for column in shifted], n)
     size = np.bincount(which)
     first = np.zeros(len(size), np.int64)

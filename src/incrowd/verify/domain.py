@@ -33,7 +33,6 @@ TYPES: dict[str, pl.DataType] = {
     "bool": pl.Boolean(),
 }
 
-_WIDEST_TABLE = 1 << 20
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _ISO_DAY = r"^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
 
@@ -51,30 +50,20 @@ class Values:
         listed = self.series.to_list()
         return listed.index(None) if None in listed else ABSENT
 
-    @property
-    def in_order(self) -> bool:
-        """Whether numbers and dates stand in increasing order; names and truth values have no order of their own."""
-        return self.type in ("str", "bool") or self.series.drop_nulls().is_sorted()
-
     def code(self, column: pl.Series, tokens: Sequence[str] = ()) -> Array:
         """Return the rank of each value, `OUTSIDE` or `ABSENT` where it has none."""
         if self.type == "str":
             return self._code_text(column, tokens)
         column = without_tokens(column, tokens)
         converted = convert(column, self.type)
-        ranks = np.array([i for i in range(len(self.series)) if i != self.null_rank], np.int32)
-        if self.type == "bool":
-            converted = converted.cast(pl.Int8())
-        known = self.series.drop_nulls()
-        domain = (known.cast(pl.Int8()) if self.type == "bool" else known.to_physical()).to_numpy()
-        codes = _rank_numbers(converted, domain, ranks)
-        if converted.null_count():
-            codes = np.where(converted.is_null().to_numpy(), np.int32(OUTSIDE), codes)
-        if converted.dtype.is_float() and converted.is_nan().any():
-            codes = np.where(converted.is_nan().fill_null(value=False).to_numpy(), np.int32(self.null_rank), codes)
-        if column.null_count():
-            codes = np.where(column.is_null().to_numpy(), np.int32(self.null_rank), codes)
-        return codes
+        missing = column.is_null()
+        if converted.dtype.is_float():  # text may say that it is no number
+            missing |= converted.is_nan().fill_null(value=False)
+        listed = [(rank, value) for rank, value in enumerate(self.series.to_list()) if value is not None]
+        ranks = pl.Series([rank for rank, _ in listed], dtype=pl.Int32())
+        known = pl.Series([value for _, value in listed], dtype=converted.dtype)
+        found = converted.replace_strict(known, ranks, default=OUTSIDE, return_dtype=pl.Int32())
+        return np.where(missing.to_numpy(), np.int32(self.null_rank), found.to_numpy())
 
     def _code_text(self, column: pl.Series, tokens: Sequence[str]) -> Array:
         if column.dtype.is_float():
@@ -211,9 +200,7 @@ def is_day(value: object) -> bool:
 
 
 _FITS: dict[str, Callable[[object], bool]] = {
-    "int": is_whole,
     "float": is_number,
-    "str": is_text,
     "bool": lambda value: isinstance(value, bool),
     "date": is_day,
 }
@@ -253,24 +240,3 @@ def read_text(column: pl.Series, kind: str) -> pl.Series:
     number = text.cast(pl.Float64(), strict=False)
     rounded = number.cast(pl.Int64(), strict=False)
     return pl.select(pl.coalesce(whole, pl.when(rounded == number).then(rounded))).to_series()
-
-
-def _rank_numbers(column: pl.Series, domain: Array, ranks: Array) -> Array:
-    if not len(domain):
-        return np.full(len(column), OUTSIDE, np.int32)
-    numbers = column.to_physical()
-    numbers = numbers.fill_null(0) if numbers.null_count() else numbers
-    found = numbers.to_numpy()
-    low, high = domain.min(), domain.max()
-    if domain.dtype.kind == "i" and int(high) - int(low) < _WIDEST_TABLE:
-        rank_of = np.full(int(high) - int(low) + 1, OUTSIDE, np.int32)
-        rank_of[domain.astype(np.int64) - int(low)] = ranks
-        inside = (found >= low) & (found <= high)
-        if inside.all():
-            ranked: Array = rank_of[found.astype(np.int64) - int(low)]
-            return ranked
-        at = np.where(inside, found, found.dtype.type(low)).astype(np.int64) - int(low)
-        return np.where(inside, rank_of[at], np.int32(OUTSIDE))
-    order = np.argsort(domain)
-    at = order[np.minimum(np.searchsorted(domain, found, sorter=order), len(domain) - 1)]
-    return np.where(domain[at] == found, ranks[at], np.int32(OUTSIDE))

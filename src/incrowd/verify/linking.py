@@ -16,7 +16,7 @@ from incrowd.verify.payload import Payload
 from incrowd.verify.promises import about_values, broken, marginal_of, note_levels, promise_name
 from incrowd.verify.verdict import Findings
 
-PAIR_BUDGET = 2 * 10**9
+PAIR_BUDGET = 2e9
 """Distinct boxes times distinct originals up to which releases per original are counted exactly."""
 
 _TABLE_BUDGET = 1 << 24

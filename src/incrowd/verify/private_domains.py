@@ -44,7 +44,8 @@ def check_domains(
         found.append(leaf_of)
         if isinstance(q, Ranges) and not wrong:
             listed = read_values(entry["hierarchy"]["values"], q.type)
-            numbers = numbers_of(listed.drop_nulls()) if listed is not None else np.empty(0)
+            assert listed is not None
+            numbers = numbers_of(listed.drop_nulls())
             declared += [q.name] if _end_at_nobody(payload.scales[m].ends, numbers, column) else []
     findings.judge("domains", problems, "every value of the originals, its count, and its published leaf")
     if declared and not problems:

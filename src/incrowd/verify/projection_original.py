@@ -77,21 +77,33 @@ def _kept(findings: Findings, claims: ProjectionClaims, original: pl.DataFrame) 
 def _coded(
     findings: Findings, claims: ProjectionClaims, frames: Sequence[pl.DataFrame], behind: pl.DataFrame
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return both sides of each column in the same numbers, and judge what was suppressed."""
-    published, originals, problems = {}, {}, []
+    """Return both sides of each column in the same numbers, and judge what was suppressed, and where it was cut."""
+    published, originals, problems, gone_wrong = {}, {}, [], []
     for part, frame in zip(claims.parts, frames, strict=True):
         for column in (claims.columns[name] for name in part):
             own = _code_other if column.type is None else _code_cut if column.cuts is not None else _code_values
             shown, wanted = own(column, frame[column.name], behind[column.name], claims.tokens)
+            if strange := _strange_cuts(column, behind[column.name], claims.tokens):
+                problems.append(f"column {column.name!r} has {strange} cuts that are not midway between two values")
             if column.suppressed:
                 gone = ~np.isin(wanted, shown) & (wanted != ABSENT)
                 if int(gone.sum()) != column.suppressed:
-                    problems.append(f"column {column.name!r} lost another number of values than was said")
+                    gone_wrong.append(f"column {column.name!r} lost another number of values than was said")
                 wanted = np.where(gone, ABSENT, wanted)
             published[column.name], originals[column.name] = shown, wanted
     n_columns = sum(column.suppressed > 0 for column in claims.columns.values())
-    findings.judge("suppression", problems, f"as was said of {n_columns} columns, value by value")
+    findings.judge("suppression", gone_wrong, f"as was said of {n_columns} columns, value by value")
+    findings.judge("cuts", problems, "each midway between two values")
     return published, originals
+
+
+def _strange_cuts(column: Shown, own: pl.Series, tokens: Sequence[str]) -> int:
+    """Count the cuts that are not the mean of two neighbouring values; others that part them could tell something."""
+    if not column.cuts:
+        return 0
+    values = np.unique(convert(without_tokens(own, tokens), "float").fill_nan(None).drop_nulls().to_numpy())
+    means = np.maximum(values[1:] / 2 + values[:-1] / 2, values[:-1])
+    return int((~np.isin(column.cuts, means)).sum())
 
 
 def _code_cut(column: Shown, shown: pl.Series, own: pl.Series, tokens: Sequence[str]) -> tuple[Array, Array]:

@@ -178,7 +178,7 @@ def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
 
 def is_half(cut: object) -> bool:
     """Tell whether a cut lies in the middle between two whole numbers."""
-    return isinstance(cut, float) and math.isfinite(cut) and abs(cut) < 2**52 and cut % 1 == 0.5
+    return isinstance(cut, float) and cut % 1 == 0.5
 
 
 def _read_leaves(reading: Reading, entry: dict[str, Any], where: str, counts: Array, *, exact: bool) -> Leaves | None:
