@@ -63,10 +63,10 @@ def line(found):
     cells = []
     for attack in HEADS:
         f = by_name.get(attack)
-        if f is None or f["verdict"] == "not applicable":
+        if f is None or f["outcome"] == "not applicable":
             cells.append(f"{'-':>{WIDTHS[attack]}}")
             continue
-        mark = "ABOVE" if f["verdict"] == "above the promise" else "ok"
+        mark = "BROKEN" if f["outcome"] == "promise broken" else "ok"
         numbers, success = f["numbers"], f["success"]
         told = {
             "linking": lambda n=numbers: f"{n['people_per_row_min']}/{n['rows_per_person_min']}",

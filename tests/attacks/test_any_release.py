@@ -35,7 +35,7 @@ def test_attacks_run_on_any_release(drawn, name, with_map):
     report = ic.attack(release, drawn.frame, earlier=release, non_members=drawn.frame, known=0.2)
     assert json.loads(json.dumps(report.to_dict()))["people"] == drawn.frame.height
     assert {f.attack for f in report.findings} == set(ATTACKS)
-    assert report["matching"].verdict != "not applicable"
+    assert report["matching"].outcome != "not applicable"
     assert str(report)
 
 
@@ -44,9 +44,9 @@ def test_nothing_sensitive_leaves_linking_and_matching():
     release = ic.Mondrian(k=3).publish(frame, ic.Schema(quasi={"a": ic.Intervals()}, other=["note"]), seed=1)
     report = ic.attack(release, frame)
     assert report.ok
-    verdicts = {f.attack: f.verdict for f in report.findings}
+    outcomes = {f.attack: f.outcome for f in report.findings}
     judged = ("linking", "matching", "guessed-seed")
-    assert verdicts == dict.fromkeys(ATTACKS, "not applicable") | dict.fromkeys(judged, "withstood")
+    assert outcomes == dict.fromkeys(ATTACKS, "not applicable") | dict.fromkeys(judged, "withstood")
 
 
 def test_rows_left_out_for_a_missing_value_are_nobody():
@@ -63,7 +63,7 @@ def test_suppressed_people_count_in_the_crowd():
     release = ic.IACk(k=2).publish(frame, ic.Schema(quasi={"a": None}, sensitive="ill"), seed=1)
     report = ic.attack(release, frame, attacks=["linking", "matching", "reconstruction"])
     assert report["linking"].numbers["people_per_row_min"] >= 2
-    assert report["matching"].verdict in ("withstood", "above the promise")
+    assert report["matching"].outcome in ("withstood", "promise broken")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])

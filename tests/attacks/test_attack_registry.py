@@ -59,5 +59,5 @@ def test_projections_are_refused():
     frame = small_releases.people(np.random.default_rng(0), 40)
     schema = ic.Schema(quasi={"q0": None, "q1": None}, sensitive="ill", target="ill")
     projections = ic.DMPD(k=2).publish(frame, schema, seed=1)
-    with pytest.raises(ic.IncompatibleError, match="rows with generalized cells"):
+    with pytest.raises(ic.IncompatibleError, match="Only releases of generalized rows"):
         ic.attack(projections, frame)

@@ -15,17 +15,17 @@ def test_rows_as_they_are_give_members_away_and_one_group_does_not():
     frame = small_releases.people(rng, 1600, n_quasi=3, n_leaves=8, n_values=2)
     inside, outside = frame[:800], frame[800:]
     bare = ic.attack(small_releases.exact(inside), inside, attacks=["classifier"], non_members=outside)["classifier"]
-    assert bare.verdict == "above the promise"
+    assert bare.outcome == "promise broken"
     assert bare.numbers["tree_gap_low"] > 0
     crowd = ic.Mondrian(k=800).publish(inside, small_releases.schema(inside), seed=1)
     hidden = ic.attack(crowd, inside, attacks=["classifier"], non_members=outside)["classifier"]
-    assert hidden.verdict == "withstood"
+    assert hidden.outcome == "withstood"
 
 
 def test_without_non_members_nothing_is_judged():
     frame = small_releases.people(np.random.default_rng(1), 60)
     finding = ic.attack(small_releases.exact(frame), frame, attacks=["classifier"])["classifier"]
-    assert finding.verdict == "not applicable"
+    assert finding.outcome == "not applicable"
     assert "non_members" in finding.why
     assert finding.success.people == 60
 
@@ -38,7 +38,7 @@ def test_a_pattern_of_the_population_is_no_breach():
     release = ic.Mondrian(k=30).publish(frame[:600], small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame[:600], attacks=["classifier"], non_members=frame[600:])["classifier"]
     assert finding.success.precision > 0.85
-    assert finding.verdict == "withstood"
+    assert finding.outcome == "withstood"
 
 
 def test_intervals():
@@ -62,7 +62,7 @@ def corners():
 def test_two_releases_leave_some_with_one_value():
     frame, one, other = corners()
     finding = ic.attack(one, frame, attacks=["intersection"], earlier=other)["intersection"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.numbers["crowd_min"] == 1
     assert finding.numbers["people_below_k"] == 4
     assert finding.numbers["one_value_left"] == 2  # {a, b} and {a, c} leave a; {a, b} twice leaves both
@@ -73,7 +73,7 @@ def test_two_releases_leave_some_with_one_value():
 def test_the_same_release_twice_adds_nothing():
     frame, one, _ = corners()
     finding = ic.attack(one, frame, attacks=["intersection"], earlier=[one])["intersection"]
-    assert finding.verdict == "withstood"
+    assert finding.outcome == "withstood"
     assert finding.numbers["crowd_min"] == 2
 
 
@@ -83,4 +83,4 @@ def test_people_who_are_not_in_the_earlier_release_are_left_alone():
     finding = ic.attack(one, frame, attacks=["intersection"], earlier=part)["intersection"]
     assert finding.numbers["crowd_min"] == 1
     assert finding.numbers["people_below_k"] >= 1
-    assert ic.attack(one, frame, attacks=["intersection"])["intersection"].verdict == "not applicable"
+    assert ic.attack(one, frame, attacks=["intersection"])["intersection"].outcome == "not applicable"

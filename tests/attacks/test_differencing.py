@@ -62,13 +62,13 @@ def test_exact_counts_give_the_person_away(frame, method, gone):
         under, earlier = (less, more) if gone else (more, less)
         report = ic.attack(under, table, earlier=earlier, attacks=["differencing", "intersection"])
         finding = report["differencing"]
-        assert finding.verdict == "above the promise"
+        assert finding.outcome == "promise broken"
         assert (finding.numbers["columns_learned"], finding.numbers["columns"]) == (8, 8)
         assert finding.numbers["crowd"] == 1
         assert finding.at_risk == (() if gone else (place,))
         assert "7 of 7 quasi-identifiers are learned, and the sensitive value" in finding.why
-        assert report["intersection"].verdict == "above the promise"
-        assert "subtracted from each other" in report["intersection"].why
+        assert report["intersection"].outcome == "promise broken"
+        assert "by subtraction" in report["intersection"].why
 
 
 def test_what_is_learned_from_exact_counts_is_the_person(frame):
@@ -85,7 +85,7 @@ def test_joined_domains_and_shares_withstand(frame):
         more, less = pair(frame, ic.NSVDist(k=5), place, "joined")
         report = ic.attack(more, frame, earlier=less, attacks=["differencing"])
         finding = report["differencing"]
-        assert finding.verdict == "withstood", finding.why
+        assert finding.outcome == "withstood", finding.why
         assert finding.numbers["quasi_learned"] == finding.numbers["sensitive_learned"] == 0
         assert finding.numbers["crowd"] >= 5
 
@@ -93,11 +93,11 @@ def test_joined_domains_and_shares_withstand(frame):
 def test_exact_sensitive_values_are_subtracted_whatever_the_domains(frame):
     more, less = pair(frame, ic.Mondrian(k=5), 3, "joined")
     finding = ic.attack(more, frame, earlier=less, attacks=["differencing"])["differencing"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.numbers["sensitive_learned"] == 1
     assert finding.numbers["quasi_learned"] == 0
     assert finding.numbers["crowd"] >= 5  # the person's group
-    assert "publish again when at least k people came" in finding.why
+    assert "publish again only when at least k people were added" in finding.why
 
 
 def test_the_same_table_again_or_with_k_people_more_tells_nothing(frame):
@@ -105,16 +105,16 @@ def test_the_same_table_again_or_with_k_people_more_tells_nothing(frame):
         earlier = ic.Mondrian(k=5).publish(frame[:height], SCHEMA, domains="exact")
         under = ic.Mondrian(k=5).publish(frame, SCHEMA, domains="exact")
         finding = ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"]
-        assert finding.verdict == "withstood"
+        assert finding.outcome == "withstood"
         assert not finding.numbers
-    assert ic.attack(under, frame, attacks=["differencing"])["differencing"].verdict == "not applicable"
+    assert ic.attack(under, frame, attacks=["differencing"])["differencing"].outcome == "not applicable"
 
 
 def test_some_people_more_are_told_as_a_few(frame):
     earlier = ic.Mondrian(k=5).publish(frame[: N - 3], SCHEMA, domains="exact")
     under = ic.Mondrian(k=5).publish(frame, SCHEMA, domains="exact")
     finding = ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.numbers["people_who_differ"] == 3
     assert finding.numbers["crowd"] <= 4
 
@@ -123,14 +123,14 @@ def test_another_table_of_nearly_the_same_size_is_no_difference(frame):
     other = frame.with_columns(pl.col("age") + 100)[: N - 1]
     earlier = ic.Mondrian(k=5).publish(other, SCHEMA, domains="exact")
     under = ic.Mondrian(k=5).publish(frame, SCHEMA, domains="exact")
-    assert ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"].verdict == "withstood"
+    assert ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"].outcome == "withstood"
 
 
 def test_two_who_came_and_one_who_left_are_not_taken_for_one(frame):
     other = pl.concat([frame[2:], frame[5:6]])
     under, earlier = (ic.Mondrian(k=5).publish(table, SCHEMA, domains="exact") for table in (frame, other))
     finding = ic.attack(under, frame, earlier=earlier, attacks=["differencing"])["differencing"]
-    assert finding.verdict == "withstood"
+    assert finding.outcome == "withstood"
     assert not finding.numbers
 
 
@@ -151,7 +151,7 @@ def test_a_value_that_just_k_people_have_is_listed_with_the_person_only(frame):
     finding = ic.attack(more, towns, earlier=less, attacks=["differencing"])["differencing"]
     assert finding.numbers["quasi_learned"] == 1
     assert finding.numbers["crowd"] == 5
-    assert finding.verdict == "withstood"  # five people fit
+    assert finding.outcome == "withstood"  # five people fit
 
 
 def test_other_columns_are_subtracted(frame):
@@ -159,7 +159,7 @@ def test_other_columns_are_subtracted(frame):
     schema = ic.Schema(quasi=QUASI, sensitive="ill", other=["note"])
     more, less = (ic.NSVDist(k=5).publish(table, schema) for table in (noted, noted[1:]))
     finding = ic.attack(more, noted, earlier=less, attacks=["differencing"])["differencing"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert (finding.numbers["other_learned"], finding.numbers["sensitive_learned"]) == (1, 0)
 
 

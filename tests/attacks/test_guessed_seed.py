@@ -31,7 +31,7 @@ def attacked(method, frame, **options):
 @pytest.mark.parametrize("method", [*METHODS, ic.Mondrian(k=5)], ids=lambda method: method.name)
 def test_a_guessed_seed_gives_no_more_right_claims_than_a_wrong_one(method):
     finding, _ = attacked(method, people())
-    assert finding.verdict == "withstood"
+    assert finding.outcome == "withstood"
     assert finding.success.right <= finding.baseline.right + 180 * 0.1  # chance
 
 
@@ -40,7 +40,7 @@ def test_a_seed_alone_would_give_people_away(method, monkeypatch):
     """The attack has teeth: without the hash of the original in the randomness it undoes the release."""
     monkeypatch.setattr(seal, "fingerprint", lambda _frame: b"")
     finding, _ = attacked(method, people())
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.success.right == finding.success.claimed > 15
     assert finding.baseline.right < finding.success.right / 3
     assert finding.n_at_risk == finding.success.right
@@ -49,6 +49,6 @@ def test_a_seed_alone_would_give_people_away(method, monkeypatch):
 def test_without_a_seed_or_the_private_part_there_is_nothing_to_guess():
     frame = people(60)
     finding, release = attacked(ic.NHAA(k=5), frame, seed=None)
-    assert finding.verdict == "not applicable"
+    assert finding.outcome == "not applicable"
     bare = replace(release, private=None)
-    assert "with the owner" in ic.attack(bare, frame, attacks=[NAME])[NAME].why
+    assert "only the owner has the seed" in ic.attack(bare, frame, attacks=[NAME])[NAME].why

@@ -55,7 +55,7 @@ def test_numbers_are_those_of_a_chain_that_only_one_assignment_fits():
     assert after["concealment_level"] == 1
     assert after["row_known"] == 3
     assert after["pairs_dropped"] == 2
-    assert found["matching"].verdict == "above the promise"
+    assert found["matching"].outcome == "promise broken"
     assert sorted(found["matching"].at_risk) == [0, 1, 2]
 
 
@@ -63,7 +63,7 @@ def test_homogeneous_groups_lose_nothing():
     frame = small_releases.people(np.random.default_rng(1), 60)
     release = ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["matching"])["matching"]
-    assert finding.verdict == "withstood"
+    assert finding.outcome == "withstood"
     assert finding.numbers["pairs_dropped"] == 0
     assert finding.numbers["concealment_level"] >= 4
 
@@ -72,7 +72,7 @@ def test_rows_of_somebody_else_match_nobody():
     frame = pl.DataFrame({"q": [0, 0, 2], "ill": ["a", "b", "c"]})
     release = replace(small_releases.exact(frame), private=None)
     other = pl.DataFrame({"q": [0, 2, 2], "ill": ["a", "b", "c"]})
-    assert ic.attack(release, other, attacks=["matching"])["matching"].verdict == "not applicable"
+    assert ic.attack(release, other, attacks=["matching"])["matching"].outcome == "not applicable"
 
 
 @given(st.integers(0, 10**6))
@@ -104,9 +104,9 @@ def test_values_favoured_beyond_the_promise_are_scored():
     finding = ic.attack(replace(release, manifest=claim), frame, attacks=["linking"])["linking"]
     assert finding.success.claimed == 40
     assert finding.success.right == 36
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     kept = ic.attack(release, frame, attacks=["linking"])["linking"]
-    assert kept.verdict == "withstood"
+    assert kept.outcome == "withstood"
     assert "nothing about values" not in kept.why  # 90 % is not more than 90 %
 
 
@@ -114,8 +114,8 @@ def test_values_that_groups_show_are_told_where_nothing_is_promised_about_them()
     frame = pl.DataFrame({"q": np.repeat(np.arange(4), 5), "ill": np.repeat(["a", "b", "a", "c"], 5)})
     release = ic.Mondrian(k=5).publish(frame, small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["linking"])["linking"]
-    assert finding.verdict == "withstood"
-    assert "nothing about values: 20 are told" in finding.why
+    assert finding.outcome == "withstood"
+    assert "nothing about values: 20 are believed" in finding.why
 
 
 def test_a_reader_takes_an_unlisted_value_for_any_joined_leaf():

@@ -34,7 +34,7 @@ def test_columns_dealt_out_in_blocks_tell_no_more_than_k_allows(other):
     report = ic.attack(published(frame, ic.NSVDist(k=5), other), frame, attacks=["linking", "matching"])
     assert report["matching"].numbers["row_known"] > 20  # somebody does fit a single row
     for finding in report.findings:
-        assert finding.verdict == "withstood"
+        assert finding.outcome == "withstood"
         assert finding.numbers["other_right"] <= finding.numbers["other_promised"]
         assert "other columns" in finding.why
         alike = finding.numbers["other_right_of_somebody_alike"]
@@ -48,7 +48,7 @@ def test_columns_that_stay_with_a_person_of_one_row_break_the_promise(monkeypatc
     frame = people()
     report = ic.attack(published(frame, ic.NSVDist(k=5), ["note"]), frame, attacks=["linking", "matching"])
     finding = report["matching"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.numbers["other_right"] > 0.4
     assert finding.numbers["other_promised"] == pytest.approx(0.2)
     assert finding.n_at_risk == finding.numbers["people_below_k"]
@@ -58,7 +58,7 @@ def test_columns_that_stay_with_a_person_of_one_row_break_the_promise(monkeypatc
 def test_nobody_has_few_rows_where_columns_stay_with_the_person(method):
     frame = people()
     finding = ic.attack(published(frame, method, ["note"]), frame, attacks=["matching"])["matching"]
-    assert finding.verdict == "withstood"
+    assert finding.outcome == "withstood"
     assert finding.numbers["concealment_level"] >= 5
     assert "other_claims" not in finding.numbers
 
@@ -76,4 +76,4 @@ def test_claims_are_counted_person_by_person():
     assert told.success.right == pytest.approx(0.5 + 0.5)
     assert told.baseline.right == 0  # the other one at 0 has another note
     assert told.promised == pytest.approx(1 / 3)
-    assert matching.attack(Given(scene)).verdict == "above the promise"
+    assert matching.attack(Given(scene)).outcome == "promise broken"

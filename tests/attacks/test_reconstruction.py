@@ -94,7 +94,7 @@ def test_overlapping_exact_distributions_are_solved(l):
     frame = spread_out(np.random.default_rng(3), 150)
     release = paper(4, l).publish(frame, small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.numbers["certain"] >= 10
     assert finding.success.precision > 0.85
     assert finding.success.right > 2 * finding.baseline.right + 10
@@ -107,18 +107,18 @@ def test_known_values_are_not_scored_and_help():
     alone, helped = (
         ic.attack(release, frame, attacks=["reconstruction"], known=known)["reconstruction"] for known in (0, 0.6)
     )
-    assert alone.verdict == "withstood"
+    assert alone.outcome == "withstood"
     assert helped.numbers["certain"] > alone.numbers["certain"] + 5
     assert helped.success.people == 120 - helped.numbers["known"]
     assert helped.numbers["certain_by_known"] > 5
-    assert helped.verdict == "withstood"  # a group of four says no more than it says
+    assert helped.outcome == "withstood"  # a group of four says no more than it says
 
 
 def test_known_values_do_not_hide_what_overlapping_rows_give_away():
     frame = spread_out(np.random.default_rng(3), 150)
     release = paper(4, 2).publish(frame, small_releases.schema(frame), seed=1)
     finding = ic.attack(release, frame, attacks=["reconstruction"], known=0.2)["reconstruction"]
-    assert finding.verdict == "above the promise"
+    assert finding.outcome == "promise broken"
     assert finding.numbers["certain_beyond_rows"] >= 10
 
 

@@ -39,12 +39,12 @@ def test_a_release_that_does_not_is_exit_code_3_and_is_not_written(incrowd, tmp_
     paper = ("-m", "nsvdist", "-k", "3", "--seed", "1", "--set", "mode=paper")
     code, _, err = incrowd("publish", "data.csv", "-s", "data.toml", "-o", "weak", *paper, "--attack")
     assert code == 3
-    assert "got above the promise" in err
+    assert "broke the promise" in err
     assert not (tmp_path / "weak").exists()
     assert incrowd("publish", "data.csv", "-s", "data.toml", "-o", "weak", *paper)[0] == 0
     code, out, _ = incrowd("attack", "weak", "--original", "data.csv", "--attacks", "reconstruction")
     assert code == 3
-    assert "ABOVE THE PROMISE by reconstruction" in out
+    assert "PROMISE BROKEN by reconstruction" in out
 
 
 def test_the_ledger_warns_the_second_time(incrowd):

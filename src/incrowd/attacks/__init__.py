@@ -1,7 +1,7 @@
 """Attacks: what an adversary who knows everybody's quasi-identifiers gets out of a release.
 
 `attack` tries every attack that applies and compares what comes out with what the release promises, always against a
-baseline: what the adversary would know without being told about these very people.
+baseline: what the adversary would know without the rows about these people.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def attack(
     original
         The table that the release was made from.
     attacks
-        Names out of `attack_names()`; all without.
+        Names from `attack_names()`; default: all.
     earlier
         Other releases about the same people, for the attacks by intersection and by differencing.
     known
@@ -68,7 +68,7 @@ def attack(
     chosen = {name: find_attack(name) for name in names}
     if not 0 <= known <= 1:
         fact = f"known is {known!r}"
-        raise ParameterError(fact, "it is a share of the people, from 0 to 1")
+        raise ParameterError(fact, "use a share of the people, from 0 to 1")
     report = progress or (lambda _stage, _done, _total: None)
     loaded, frame = load(release), io.to_polars(original)
     scene = build_scene(loaded, frame)
@@ -89,6 +89,6 @@ def load(release: Release | str | Path) -> RowRelease:
     """Return a release of generalized rows, from its folder if need be."""
     loaded: Release = Release.load(release) if isinstance(release, str | Path) else release
     if not loaded.has_cells:
-        fact = f"Attacks are about rows with generalized cells, and this is a {type(loaded).__name__}"
-        raise IncompatibleError(fact, "projections are judged by incrowd verify with --original")
+        fact = f"Only releases of generalized rows can be attacked, and this is a {type(loaded).__name__}"
+        raise IncompatibleError(fact, "check projections with: incrowd verify --original")
     return cast("RowRelease", loaded)

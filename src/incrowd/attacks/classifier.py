@@ -7,8 +7,8 @@ samples of the release, and tested on both. The promise counts as broken when me
 chance (Newcombe's interval of the difference, 95 % for both classifiers together), unless that is still within the
 share 1/l that is promised with l > 1.
 
-Without `non_members` there is nothing to compare with: the accuracy is told, and not judged. Non-members must be from
-the same population, and not in the table that was published.
+Without `non_members` there is nothing to compare with: the accuracy is reported, and not judged. Non-members must be
+from the same population, and not in the table that was published.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def attack(given: Given) -> Finding:
     members = scene.codes, scene.truth
     others = None if non_members is None else _coded(scene.release, non_members)
     if others is not None and len(others[1]) == 0:
-        return not_applicable("classifier", "every non-member has a name that the release does not know")
+        return not_applicable("classifier", "every non-member has a value that the release does not list")
     sizes = [hierarchy.n_leaves + 1 for hierarchy in scene.release.hierarchies]
     classifiers = {
         "naive_bayes": CategoricalNB(min_categories=sizes),
@@ -65,19 +65,19 @@ def attack(given: Given) -> Finding:
         if best is None or (breaks, inside.right) > (broken, best[0].right):
             best, beyond_chance, broken = (inside, outside), clear, breaks
     assert best is not None
-    usual = int(scene.prior.argmax())
-    prior = Score("most frequent value", int((scene.truth == usual).sum()), scene.n_people, scene.n_people)
-    knows = "everybody's quasi-identifiers; he learns the pattern of the population from the release"
+    most_frequent = int(scene.prior.argmax())
+    prior = Score("most frequent value", int((scene.truth == most_frequent).sum()), scene.n_people, scene.n_people)
+    knows = "everybody's quasi-identifiers, and the pattern of the population, learned from the release"
     if best[1] is None:
-        why = f"{best[0].precision:.1%} of the members are predicted right, {prior.precision:.1%} by the most frequent "
-        why += "value alone; whether that is their membership or the population needs non_members"
+        why = f"{best[0].precision:.1%} of the members are predicted correctly, {prior.precision:.1%} by the most "
+        why += "frequent value alone; without people outside the table (non_members) this cannot be judged"
         return Finding("classifier", knows, "not applicable", why, best[0], prior, numbers)
-    verdict: Outcome = "above the promise" if broken else "withstood"
-    why = f"members are predicted right in {best[0].precision:.1%} of the cases, non-members in {best[1].precision:.1%}"
+    outcome: Outcome = "promise broken" if broken else "withstood"
+    why = f"{best[0].precision:.1%} of the members are predicted correctly, and {best[1].precision:.1%} of non-members"
     why += "; the difference is " + ("beyond chance" if beyond_chance else "within chance")
     if beyond_chance and not broken:
-        why += f", and what is promised is at most {scene.limit:.1%}"
-    return Finding("classifier", knows, verdict, why, best[0], best[1], numbers)
+        why += f", but within the promise of at most {scene.limit:.1%}"
+    return Finding("classifier", knows, outcome, why, best[0], best[1], numbers)
 
 
 def _coded(release: RowRelease, frame: pl.DataFrame) -> tuple[Codes, Codes]:

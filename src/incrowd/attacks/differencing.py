@@ -1,4 +1,4 @@
-"""Differencing: two releases, one of which has a person more; what they count gives the person away.
+"""Differencing: two releases, one of which has a person more; the difference of their counts reveals the person.
 
 The adversary holds both releases and knows that one table has fewer than k people more than the other, and is the same
 otherwise. Whatever both count exactly (values of exact domains, exact sensitive values, *other* columns, rows) he
@@ -46,6 +46,7 @@ from incrowd.attacks.published_counts import (
 )
 from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Floats, Scene
+from incrowd.errors import counted
 
 _SURE = 0.9
 
@@ -77,7 +78,7 @@ class Claim:
     @property
     def sure(self) -> bool:
         """Whether one value is believed nearly for certain."""
-        return bool(self.belief.max() > _SURE) and self.counts.single[int(self.belief.argmax())]
+        return bool(self.belief.max() > _SURE) and self.counts.is_one_value[int(self.belief.argmax())]
 
     @property
     def gained(self) -> bool:
@@ -125,7 +126,7 @@ def attack(given: Given) -> Finding:
     found = differences(scene, given.earlier)
     if not found:
         sizes = ", ".join(str(other.release.n_rows - scene.release.n_rows) for other in given.earlier)
-        why = f"rows more or less than in this release: {sizes}; nothing can be told about 1 to {scene.k - 1} people"
+        why = f"rows more or fewer than in this release: {sizes}; nothing follows about fewer than {scene.k} people"
         return Finding(name, _knows(len(given.earlier)), "withstood", why)
     worst = max(found, key=lambda difference: (breaks(scene, difference), len(difference.learned(QUASI))))
     claims, broken = worst.claims, breaks(scene, worst)
@@ -147,17 +148,17 @@ def attack(given: Given) -> Finding:
         "belief_max": float(max(claim.belief.max() for claim in claims)),
         "crowd": worst.crowd,
     }
-    who = "the person who makes" if worst.n_people == 1 else f"the {worst.n_people} people who make"
-    why = f"about {who} the difference, {len(worst.learned(QUASI))} of {len(quasi)} quasi-identifiers are learned"
+    who = "the person who differs" if worst.n_people == 1 else f"the {worst.n_people} people who differ"
+    why = f"about {who}, {len(worst.learned(QUASI))} of {len(quasi)} quasi-identifiers are learned"
     why += ", and the sensitive value" if values else ""
     why += ", and the other columns" if worst.learned(OTHER) else ""
-    why += f"; what is known of the quasi-identifiers fits {worst.crowd} people, promised are {scene.k}"
+    why += f"; what is learned fits {counted(worst.crowd, 'person', 'people')}, and the promise is {scene.k}"
     if (values or worst.learned(OTHER)) and worst.crowd >= scene.k:
-        why += "; exact values of all rows can be subtracted: publish again when at least k people came"
-    verdict: Outcome = "above the promise" if broken else "withstood"
+        why += "; exact values can be subtracted: publish again only when at least k people were added"
+    outcome: Outcome = "promise broken" if broken else "withstood"
     at_risk = worst.fits & (worst.crowd < scene.k) & (not worst.gone)
     return Finding(
-        name, _knows(len(given.earlier)), verdict, why, success, baseline, numbers,
+        name, _knows(len(given.earlier)), outcome, why, success, baseline, numbers,
         most_at_risk(scene.rows, at_risk.astype(np.float64), at_risk), int(at_risk.sum()),
     )  # fmt: skip
 
@@ -170,8 +171,8 @@ def breaks(scene: Scene, difference: Difference) -> bool:
     """Tell whether a difference tells more than the release under attack promises."""
     bar = scene.limit if scene.limit < 1 else _SURE
     values = [claim for claim in difference.claims if claim.counts.role == SENSITIVE]
-    told = any(((claim.belief > bar) & (claim.prior <= bar)).any() for claim in values)
-    return bool(difference.crowd < scene.k or told or difference.learned(SENSITIVE, OTHER))
+    certain = any(((claim.belief > bar) & (claim.prior <= bar)).any() for claim in values)
+    return bool(difference.crowd < scene.k or certain or difference.learned(SENSITIVE, OTHER))
 
 
 def differences(scene: Scene, earlier: Sequence[Scene]) -> list[Difference]:
@@ -224,15 +225,15 @@ def _subtract(counts: Counts, again: Sequence[Counts], against: Sequence[Counts]
     if n_people > 1:
         return prior
     changed = [label not in other.labels for label in counts.labels]
-    told_by_labels = any(changed) and not counts.ordered  # neighbours are joined by chance
-    weights = prior * changed if told_by_labels else prior.copy()
+    by_labels = any(changed) and not counts.ordered  # neighbours are joined by chance
+    weights = prior * changed if by_labels else prior.copy()
     same = [each for each in against if each.labels == other.labels]
     for place, label in enumerate(counts.labels):
         if not changed[place] and weights[place] > 0:
-            told = [(int(each.counts[place]), each.base) for each in again]
+            with_person = [(int(each.counts[place]), each.base) for each in again]
             without = [(int(each.of([label])[0]), each.base) for each in same]
-            stayed = likelihood(told, without, 0)
-            ratio = likelihood(told, without, 1) / stayed if stayed > 0 else np.inf
+            stayed = likelihood(with_person, without, 0)
+            ratio = likelihood(with_person, without, 1) / stayed if stayed > 0 else np.inf
             weights[place] *= ratio
     if np.isinf(weights).any():
         weights = np.isinf(weights).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What one attack found: what the adversary knew, how often he was right, and how that compares with the promise."""
+"""What one attack found: what the adversary knew, how often that was enough, and how it compares with the promise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-Outcome = Literal["withstood", "above the promise", "not applicable"]
+from incrowd.errors import counted
+
+Outcome = Literal["withstood", "promise broken", "not applicable"]
 Number = float | int | None
 
 _MOST_AT_RISK = 100
@@ -23,9 +25,9 @@ class Score:
     what
         What was claimed, in plain words.
     right, claimed, people
-        Right claims (an expectation, where the adversary guesses among equals), claims, and people he tried.
+        Right claims (an expectation, where the adversary guesses among equals), claims, and people tried.
     whom
-        What is counted where that is not people.
+        What is counted, if not people.
 
     >>> Score("values", 18, 20, 100).to_dict()["precision_interval"]
     (0.699, 0.972)
@@ -71,8 +73,8 @@ class Score:
             return f"{self.what}: no claim about any of {self.people} {self.whom}"
         low, high = self.interval
         return (
-            f"{self.what}: {self.claimed} claims about {self.people} {self.whom}, {self.precision:.1%} right "
-            f"(95 % interval {low:.1%} to {high:.1%}), so {self.recall:.1%} of the {self.whom}"
+            f"{self.what}: {counted(self.claimed, 'claim')} about {self.people} {self.whom}, {self.precision:.1%} "
+            f"right (95 % interval {low:.1%} to {high:.1%}), so {self.recall:.1%} of the {self.whom}"
         )
 
 
@@ -86,12 +88,12 @@ class Finding:
         Its name.
     knows
         What the adversary knows, in plain words; empty when nothing was tried.
-    verdict
-        ``withstood``, ``above the promise`` or ``not applicable``.
+    outcome
+        ``withstood``, ``promise broken`` or ``not applicable``.
     why
-        What the verdict rests on, one sentence.
+        What the outcome rests on, one sentence.
     success, baseline
-        How often the adversary was right, and how often he would have been without the release's rows about people.
+        How often the adversary was right, and how often that would be so without the rows about people.
     numbers
         More figures, by name.
     at_risk
@@ -100,7 +102,7 @@ class Finding:
 
     attack: str
     knows: str
-    verdict: Outcome
+    outcome: Outcome
     why: str
     success: Score | None = None
     baseline: Score | None = None
@@ -111,14 +113,14 @@ class Finding:
     @property
     def ok(self) -> bool:
         """Whether the attack stayed below the promise, as far as it applies."""
-        return self.verdict != "above the promise"
+        return self.outcome != "promise broken"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON: row numbers, never a value."""
         return {
             "attack": self.attack,
             "knows": self.knows,
-            "verdict": self.verdict,
+            "outcome": self.outcome,
             "why": self.why,
             "success": None if self.success is None else self.success.to_dict(),
             "baseline": None if self.baseline is None else self.baseline.to_dict(),
@@ -129,7 +131,7 @@ class Finding:
 
 
 def not_applicable(attack: str, why: str) -> Finding:
-    """Return a finding of an attack that this release gives no hold."""
+    """Return the finding of an attack that does not apply to this release."""
     return Finding(attack, "", "not applicable", why)
 
 

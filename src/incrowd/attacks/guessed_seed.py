@@ -1,8 +1,8 @@
 """Guessed seed: the adversary repeats the run with its seed, and sees where each person's columns went.
 
-He knows the quasi-identifiers of everybody in the order of the original, the method, its parameters and the seed; he
-lacks the sensitive column and the *other* ones, which he draws from what is published. In his own run he marks each
-person, so that he sees in which cell the person's columns end; whatever all published rows of that cell show is his
+The adversary knows the quasi-identifiers of everybody in the order of the original, the method, its parameters and the
+seed, but not the sensitive and the *other* columns, which are drawn from what is published. Each person is marked in
+the repetition, which shows in which cell the person's columns end; whatever all published rows of that cell show is the
 claim. The baseline is the same with a wrong seed.
 
 Compared with the promise: a seed must tell nothing, for randomness also takes a hash of the whole original
@@ -14,7 +14,7 @@ Cost: the method runs twice.
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,8 @@ import polars as pl
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wilson, worst
 from incrowd.attacks.other_columns import hash_rows
 from incrowd.attacks.registry import Given
-from incrowd.attacks.scene import Scene
+from incrowd.attacks.scene import Scene, schema_of
 from incrowd.errors import IncrowdError
-from incrowd.hierarchy import Spec
 from incrowd.publish import Publisher, make
 from incrowd.release import RowRelease
 from incrowd.schema import Schema
@@ -39,13 +38,13 @@ def attack(given: Given) -> Finding:
     scene = given.scene
     release, private = scene.release, scene.release.private
     if private is None:
-        return not_applicable(_NAME, "the seed is with the owner: try it where the private folder lies beside")
+        return not_applicable(_NAME, "only the owner has the seed: try it with the private folder beside the release")
     if private.seed is None:
         return not_applicable(_NAME, "the run had no seed, so there is none to guess")
     if release.sensitive is None and not release.other.width:
         return not_applicable(_NAME, "no row shows a value of one person")
     if scene.n_people > _MOST_PEOPLE:
-        return not_applicable(_NAME, f"with more than {_MOST_PEOPLE} people repeating takes too long")
+        return not_applicable(_NAME, f"with more than {_MOST_PEOPLE} people, a repetition takes too long")
     try:
         method = make(release.manifest.method.name, **release.manifest.method.parameters)
         frame, schema = _guessed(scene, given.rng)
@@ -60,14 +59,14 @@ def attack(given: Given) -> Finding:
         )
     )
     broken = wilson(success.right, n)[0] > wilson(baseline.right, n)[1]
-    verdict: Outcome = "above the promise" if broken else "withstood"
+    outcome: Outcome = "promise broken" if broken else "withstood"
     why = f"with the right seed {success.right} certain claims are right, with a wrong one {baseline.right}"
     why += "" if broken else "; a seed alone repeats nothing, because the whole original goes into the randomness"
     at_risk = runs[0][1] & broken
     return Finding(
         _NAME,
         "everybody's quasi-identifiers in the order of the original, the method, and the seed",
-        verdict,
+        outcome,
         why,
         success,
         baseline,
@@ -80,28 +79,15 @@ def attack(given: Given) -> Finding:
 def _guessed(scene: Scene, rng: np.random.Generator) -> tuple[pl.DataFrame, Schema]:
     """Return the table as far as the adversary knows it, everything else drawn from the release, and its schema."""
     release, manifest = scene.release, scene.release.manifest
-    assert release.private is not None
     n = scene.n_people
     columns = [scene.people[name] for name in release.quasi]
     columns += release.other[rng.integers(0, release.n_rows, n)].get_columns() if release.other.width else []
     columns.append(pl.Series(_MARK, np.arange(n)))
-    quasi = {
-        name: cast("Spec", domain.hierarchy)
-        for name, domain in zip(release.quasi, release.private.domains, strict=True)
-    }
     about = manifest.sensitive
     if about is not None:
         drawn = rng.choice(scene.n_values, n, p=scene.prior)
         columns.append(release.sensitive_values[drawn].alias(about.name))
-    schema = Schema(
-        quasi=quasi,
-        sensitive=None if about is None else about.name,
-        other=[*manifest.other, _MARK],
-        target=manifest.target,
-        missing=cast("Literal['value', 'drop']", manifest.missing.policy),
-        missing_tokens=list(manifest.missing.tokens),
-    )
-    return pl.DataFrame(columns), schema
+    return pl.DataFrame(columns), schema_of(release, _MARK)
 
 
 def _claim(
@@ -112,8 +98,8 @@ def _claim(
     mine = method.publish(frame, schema, seed=seed, domains=release.manifest.domains)
     shown = hash_rows(_personal(release))
     rows = pl.DataFrame({"cell": _cells(release), "shown": shown})
-    told = rows.group_by("cell").agg(pl.col("shown").first(), alike=pl.col("shown").n_unique())
-    ends = pl.DataFrame({"cell": _cells(mine), "person": mine.other[_MARK]}).join(told, on="cell")
+    by_cell = rows.group_by("cell").agg(pl.col("shown").first(), alike=pl.col("shown").n_unique())
+    ends = pl.DataFrame({"cell": _cells(mine), "person": mine.other[_MARK]}).join(by_cell, on="cell")
     certain = ends.filter(pl.col("alike") == 1)
     claimed, right = np.zeros(scene.n_people, np.bool_), np.zeros(scene.n_people, np.bool_)
     who = certain["person"].to_numpy()

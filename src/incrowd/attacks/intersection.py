@@ -46,7 +46,7 @@ def attack(given: Given) -> Finding:
     if crowd is not None:
         few = crowd < scene.k
         numbers |= {"crowd_min": int(crowd.min()), "people_below_k": int(few.sum())}
-        why.append(f"the smallest common crowd is {crowd.min()} people, promised are {scene.k}")
+        why.append(f"the smallest common crowd is {crowd.min()}; the promise is {scene.k}")
     at_risk, broken, success, baseline = few, bool(few.any()), None, None
     if scene.truth is not None and all(s.truth is not None for s in scenes) and _same_values(scenes):
         each = [_of_people(s) for s in scenes]
@@ -66,7 +66,7 @@ def attack(given: Given) -> Finding:
         if single.any():
             broken = True
             at_risk = at_risk | single
-            why.append(f"{int(single.sum())} people are left with one value that no release shows alone")
+            why.append(f"people with a single value left, which no release shows alone: {int(single.sum())}")
         if scene.limit < 1 and success.interval[0] > scene.limit and success.right > baseline.right:
             broken = True
             at_risk = at_risk | over
@@ -74,13 +74,13 @@ def attack(given: Given) -> Finding:
     subtracted = differencing.attack(given)
     if not subtracted.ok:
         broken = True
-        why.append(f"subtracted from each other, {subtracted.why}")
-    verdict: Outcome = "above the promise" if broken else "withstood"
+        why.append(f"by subtraction, {subtracted.why}")
+    outcome: Outcome = "promise broken" if broken else "withstood"
     risk = 1 / np.maximum(1, crowd if crowd is not None else np.full(scene.n_people, scene.k))
     knows = f"everybody's quasi-identifiers, who is in the tables, and {len(scenes)} releases about them"
     return Finding(
-        "intersection", knows, verdict, "; ".join(why) or "no person has less than one release leaves", success,
-        baseline, numbers, worst(scene.rows, risk, at_risk), int(at_risk.sum()),
+        "intersection", knows, outcome, "; ".join(why) or "nobody has fewer values left than after one release alone",
+        success, baseline, numbers, worst(scene.rows, risk, at_risk), int(at_risk.sum()),
     )  # fmt: skip
 
 

@@ -1,11 +1,11 @@
-"""A ledger of releases: it warns when a table is published a second time, for releases about the same people add up.
+"""A ledger of releases: it warns when a table is published again, for two releases reveal more than each alone.
 
 The ledger is a text file that the owner keeps: a line with a key, then one line of JSON per release. It holds no cell
 of any table: per release the folder, the date, the method, the promises, the number of rows, for each column a keyed
 hash of its name and values in sorted order, and the least 256 of the keyed hashes of its rows. Two tables with as many
 rows and an equal column are taken for the same table; tables that share at least a tenth of their rows, by those 256,
 are about the same people, too, if rows tell people apart: nine of ten are unlike all others. The key is in the ledger,
-so keep the file to yourself, as you would the original. Rows count as they are in the original, with all columns: not
+so keep the file private, like the original. Rows count as they are in the original, with all columns: not
 recognized is a table of the same people in which a column was renamed, or changed in nearly every row.
 
 How it is used::
@@ -136,8 +136,8 @@ class Ledger:
         self._sketch: tuple[pl.DataFrame, str, list[str]] | None = None
         self.entries = self._read().entries
         if not os.access(real.parent, os.W_OK) or (real.exists() and not os.access(real, os.W_OK)):
-            fact = f"The ledger {path} cannot be written"
-            raise InputError(fact, "name a file in a folder that exists and is yours")
+            fact = f"The ledger '{path}' cannot be written"
+            raise InputError(fact, "name a file in a folder that exists and that you may write to")
 
     def earlier(self, original: Any, columns: list[str]) -> list[Entry]:  # noqa: ANN401
         """Return the releases about the same people: as many rows with one of these columns equal, or common rows."""
@@ -163,7 +163,7 @@ class Ledger:
         manifest
             What the release says of itself.
         original
-            The table that it was made of.
+            The table that it was made from.
         folder
             Where the block writes it.
         refuse
@@ -273,7 +273,7 @@ def _shared(one: list[str], other: list[str]) -> float:
 
 def _refuse(earlier: list[Entry]) -> None:
     if earlier:
-        fact = f"A further release was refused: {warn(earlier)}"
+        fact = f"A further release was refused: {warn(earlier)}".removesuffix(".")
         raise InfeasibleError(fact, "share one of the earlier releases instead")
 
 
@@ -286,16 +286,16 @@ def warn(entries: list[Entry]) -> str | None:
     """Say in words what earlier releases of the same table mean; ``None`` when there are none."""
     if not entries:
         return None
-    listed = ", ".join(_told(entry) for entry in entries[-5:])
+    listed = ", ".join(_described(entry) for entry in entries[-5:])
     times = "once" if len(entries) == 1 else f"{len(entries)} times"
     return (
-        f"people of this table were published before, {times}: {listed}. Releases "
-        "about the same people add up: attack them together, incrowd attack RELEASE --original DATA --earlier FOLDER."
+        f"people of this table were published before, {times}: {listed}. Several releases about the same people "
+        "reveal more than each alone; to see how much: incrowd attack RELEASE --original DATA --earlier FOLDER."
     )
 
 
-def _told(entry: Entry) -> str:
-    cut_short = ", being written or cut short" if entry.state == _PLANNED else ""
+def _described(entry: Entry) -> str:
+    cut_short = ", not finished" if entry.state == _PLANNED else ""
     return f"{entry.folder} ({entry.method}, {entry.promises}, {entry.date}{cut_short})"
 
 
@@ -309,14 +309,14 @@ def _read(path: Path) -> _Book:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        fact = f"{path} cannot be read as a ledger"
+        fact = f"'{path}' cannot be read as a ledger"
         raise InputError(fact, _HINT) from error
     if (old := _read_old(text)) is not None:
         return old
     lines = text.removesuffix("\n").split("\n")
     head = _plain(lines[0])
     if not isinstance(head, dict) or head.get("format") != _FORMAT or not _is_key(head.get("key")):
-        fact = f"{path} cannot be read as a ledger of format {_FORMAT}"
+        fact = f"'{path}' cannot be read as a ledger of format {_FORMAT}"
         raise InputError(fact, _HINT)
     entries = []
     for number, line in enumerate(lines[1:], start=2):
@@ -324,11 +324,9 @@ def _read(path: Path) -> _Book:
             entries.append(Entry.from_dict(json.loads(line)))
         except ValueError as error:
             # What is wrong with JSON would quote the line.
-            wrong = "" if isinstance(error, json.JSONDecodeError) else f" (look at: {error})"
-            fact = f"{path}, line {number}: not an entry of a ledger{wrong}"
-            raise InputError(
-                fact, "correct that line or restore the file; without it the ledger is not complete"
-            ) from None
+            wrong = "" if isinstance(error, json.JSONDecodeError) else f" (see {error})"
+            fact = f"'{path}', line {number}: not an entry of a ledger{wrong}"
+            raise InputError(fact, "correct that line, or restore the file: the ledger must be complete") from None
     return _Book(head["key"], entries)
 
 
@@ -351,10 +349,10 @@ def _read_old(text: str) -> _Book | None:
     entries = []
     for number, given in enumerate(data.get("releases", ())):
         try:
-            told = dict(given)
-            guarantees = [Guarantee.from_dict(g) for g in told.pop("guarantees")]
-            told |= {"promises": ", ".join(g.text for g in guarantees), "k": max(g.crowd or 1 for g in guarantees)}
-            entries.append(Entry.from_dict({"people": [], **told, "id": f"{number:016x}", "state": _DONE}))
+            entry = dict(given)
+            guarantees = [Guarantee.from_dict(g) for g in entry.pop("guarantees")]
+            entry |= {"promises": ", ".join(g.text for g in guarantees), "k": max(g.crowd or 1 for g in guarantees)}
+            entries.append(Entry.from_dict({"people": [], **entry, "id": f"{number:016x}", "state": _DONE}))
         except (ValueError, KeyError, TypeError, InputError):
             fact = f"Release {number + 1} of the ledger is not an entry of format {_OLD_FORMAT}"
             raise InputError(fact, "correct it or restore the file") from None

@@ -9,7 +9,7 @@ all rows alike.
 Compared with the promise: no row may fit fewer than k people; where exact values are published no person may fit fewer
 than k rows either; and the values that the rows favour beyond the promised share may not be right more often than it.
 A method that publishes distributions does not promise how many rows fit a person, so this is reported and not judged;
-what few rows give away through columns that are released as they are is (`other_columns`).
+what few rows reveal through columns that are released as they are is judged (`other_columns`).
 
 Cost: a bit per pair of distinct people and distinct cells.
 """
@@ -22,6 +22,7 @@ from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wor
 from incrowd.attacks.other_columns import judge
 from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Floats, Int64, Pairs, Scene
+from incrowd.errors import counted
 
 _SURE = 0.9
 _ROUNDING = 1e-9
@@ -47,9 +48,12 @@ def attack(given: Given) -> Finding:
     few_rows, few_people = fitting_rows < scene.k, fitting_people < scene.k
     numbers["people_below_k"] = int(few_rows.sum())
     at_risk = few_rows if exact else np.zeros(scene.n_people, np.bool_)
-    why, broken = [f"the smallest crowd is {fitting_people.min()} people for a row"], bool(few_people.any())
+    why, broken = (
+        [f"every row fits at least {counted(int(fitting_people.min()), 'person', 'people')}"],
+        bool(few_people.any()),
+    )
     if exact:
-        why.append(f"and {fitting_rows.min()} rows for a person")
+        why.append(f"every person fits at least {counted(int(fitting_rows.min()), 'row')}")
         broken |= bool(few_rows.any())
     disclosed = judge(scene, scene.pairs, fitting_rows)
     if disclosed is not None:
@@ -74,16 +78,18 @@ def attack(given: Given) -> Finding:
         if scene.limit < 1 and success.interval[0] > scene.limit:
             broken = True
             at_risk = at_risk | over
-            why.append(f"values favoured beyond {scene.limit:.1%} are right in {success.precision:.1%} of the cases")
-    promised = f"; promised are {scene.k}"
+            why.append(
+                f"values believed with more than {scene.limit:.1%} are right in {success.precision:.1%} of the cases"
+            )
+    promised = f"; the promise is {scene.k}"
     if success is not None and success.claimed and scene.limit == 1:
-        promised += f", and nothing about values: {success.claimed} are told with more than {_SURE:.0%}"
-    verdict: Outcome = "above the promise" if broken else "withstood"
+        promised += f", and nothing about values: {success.claimed} are believed with more than {_SURE:.0%}"
+    outcome: Outcome = "promise broken" if broken else "withstood"
     risk = 1 / np.maximum(1, fitting_rows)
     return Finding(
         "linking",
         "everybody's quasi-identifiers and who is in the table",
-        verdict,
+        outcome,
         ", ".join(why) + promised,
         success,
         baseline,
@@ -120,14 +126,14 @@ def shown_values(scene: Scene) -> Floats:
 
 
 def judge_values(scene: Scene, believed: Floats) -> tuple[Score, Score, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Score the values that are favoured beyond the promise (0.9 if nothing is promised), and the prior alone."""
+    """Score the values that are believed beyond the promise (0.9 if nothing is promised), and the prior alone."""
     assert scene.truth is not None
     bar = scene.limit if scene.limit < 1 else _SURE
     over = believed.max(axis=1) > bar + _ROUNDING
     right = believed.argmax(axis=1) == scene.truth
     named = f"value believed with more than {bar:.0%}"
-    usual = int(scene.prior.argmax())
+    most_frequent = int(scene.prior.argmax())
     success = Score(named, int((over & right).sum()), int(over.sum()), scene.n_people)
-    baseline = Score("most frequent value, about the same people", int((scene.truth[over] == usual).sum()),
+    baseline = Score("most frequent value, about the same people", int((scene.truth[over] == most_frequent).sum()),
                      int(over.sum()), scene.n_people)  # fmt: skip
     return success, baseline, over

@@ -3,9 +3,9 @@
 Rows that fit a person are candidates (see `linking`). Only candidates that are part of some perfect matching between
 people and rows can be true; dropping all others leaves smaller crowds. The least number that is left is the level of
 k-concealment (Gionis, Mazza, Tassa 2008; Tassa, Mazza, Gionis 2012). Where rows show a value of their person (an exact
-sensitive value, or columns that are released as they are), a level below k breaks the promise. Distributions tell
-nothing more of somebody whose row is known, and *other* columns that are dealt out in blocks are somebody else's; then
-the level is told, and what those columns give away is measured (`other_columns`).
+sensitive value, or columns that are released as they are), a level below k breaks the promise. Distributions
+say nothing more about somebody whose row is known, and *other* columns that are shuffled in blocks are somebody else's;
+then the level is reported, and what those columns reveal is measured (`other_columns`).
 
 Given one perfect matching, an edge outside it is in some perfect matching exactly when it lies on an alternating
 cycle: when its ends are in one strongly connected component of the graph with arcs person -> row for every candidate
@@ -27,6 +27,7 @@ from incrowd.attacks.linking import count
 from incrowd.attacks.other_columns import judge, shuffled_in_blocks
 from incrowd.attacks.registry import Given
 from incrowd.attacks.scene import Int64, Pairs, Scene
+from incrowd.errors import counted
 from incrowd.hierarchy.hierarchy import Codes
 
 _FLOW_BUDGET = 2 * 10**7
@@ -47,7 +48,7 @@ def attack(given: Given) -> Finding:
     others = scene.release.other.width > 0
     own = scene.release.sensitive is not None or (
         others and not shuffled_in_blocks(scene)
-    )  # what a row tells of its person
+    )  # whether a row shows values of its own person
     few = rows < scene.k
     disclosed = judge(scene, possible, rows)
     broken = (own and bool((people < scene.k).any() or few.any())) or (disclosed is not None and disclosed.broken)
@@ -62,22 +63,22 @@ def attack(given: Given) -> Finding:
         "pairs": len(scene.pairs.points),
         "pairs_dropped": len(scene.pairs.points) - len(possible.points),
     }
-    why = f"after dropping impossible pairs a row fits at least {people.min()} people, and a person at least "
-    why += f"{rows.min()} rows; promised are {scene.k}"
+    why = f"without impossible pairs, every row fits at least {counted(int(people.min()), 'person', 'people')}, and "
+    why += f"every person at least {counted(int(rows.min()), 'row')}; the promise is {scene.k}"
     if not own and (few.any() or (people < scene.k).any()):
-        why += " people per row as it is. To know one's row breaks no promise: its shares are those of at least "
+        why += " people per published row. Knowing somebody's row breaks no promise: its shares are those of at least "
         why += f"{scene.k} people"
-        why += ", and its other columns are of somebody drawn from a block of as many" if others else ", not one's own"
+        why += ", and its other columns belong to somebody from a block of as many" if others else ""
     if disclosed is not None:
         why += f"; {disclosed.why}"
         numbers |= disclosed.numbers
-    verdict: Outcome = "above the promise" if broken else "withstood"
+    outcome: Outcome = "promise broken" if broken else "withstood"
     at_risk = few if broken else np.zeros(scene.n_people, np.bool_)
     n = scene.n_people
     return Finding(
         "matching",
         "everybody's quasi-identifiers, who is in the table, and that each row is one person's",
-        verdict,
+        outcome,
         why,
         Score("row of a person, guessed among those that are left", float((1 / np.maximum(1, rows)).sum()), n, n),
         Score("row of a person, guessed among those that fit", float((1 / np.maximum(1, rows_before)).sum()), n, n),

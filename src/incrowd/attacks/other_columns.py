@@ -1,7 +1,7 @@
-"""What rows give away about columns that are released as they are, to somebody who knows whose row it may be.
+"""What rows reveal about columns that are released as they are, to somebody who knows whose row it may be.
 
-A person who is left with fewer than k rows has the *other* columns of one of them, unless the method deals those
-columns out among more people. So they are claimed, as whole tuples, each of the rows that are left alike, and scored
+A person who is left with fewer than k rows has the *other* columns of one of them, unless the method shuffles those
+columns among more people. So they are claimed, as whole tuples, each of the rows that are left alike, and scored
 with the originals. Claims that are no better than taking those of somebody alike (anybody else who fits the row) tell
 nothing about the person; k promises that they are right at most once in k times beyond that.
 """
@@ -23,7 +23,7 @@ _MOST_ALIKE = 5 * 10**6  # pairs of a row and somebody who fits it that the base
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What the *other* columns of few rows tell.
+    """What the *other* columns of few rows reveal.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class Disclosure:
     def why(self) -> str:
         """The outcome in words."""
         return (
-            f"the other columns of the rows that are left are the person's own in {self.success.precision:.1%} of the "
-            f"cases, those of somebody alike in {self.baseline.precision:.1%}, and k allows {self.promised:.1%}"
+            f"the other columns of the remaining rows are the person's own in {self.success.precision:.1%} of the "
+            f"cases, those of a similar person in {self.baseline.precision:.1%}, and k allows {self.promised:.1%}"
         )
 
     @property
@@ -68,7 +68,7 @@ def shuffled_in_blocks(scene: Scene) -> bool:
 
 
 def judge(scene: Scene, pairs: Pairs, rows: Int64) -> Disclosure | None:
-    """Score what people with fewer than k rows can be told by them; ``None`` where there is nothing to tell.
+    """Score what is claimed about people with fewer than k rows; ``None`` where nothing can be claimed.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ def judge(scene: Scene, pairs: Pairs, rows: Int64) -> Disclosure | None:
     left = asked.join(_frame(pairs, wanted[pairs.points]), on="point")
     rows_left = left.join(pl.DataFrame({"box": scene.box_of, "shown": shown}), on="box")
     said = rows_left.group_by("person").agg(right=(pl.col("shown") == pl.col("own")).mean())
-    usual = left.join(_alike(scene, left["box"].unique().sort().to_numpy(), own), on=["box", "own"])
-    usual = usual.group_by("person").agg(right=pl.col("alike").mean())
+    alike = left.join(_alike(scene, left["box"].unique().sort().to_numpy(), own), on=["box", "own"])
+    alike = alike.group_by("person").agg(right=pl.col("alike").mean())
     n = len(few)
     success = Score("other columns of a person with few rows", float(said["right"].sum()), n, scene.n_people)
-    baseline = Score("the same of somebody alike", n * float(usual["right"].mean() or 0.0), n, scene.n_people)  # type: ignore[arg-type]
+    baseline = Score("the same of a similar person", n * float(alike["right"].mean() or 0.0), n, scene.n_people)  # type: ignore[arg-type]
     share = baseline.precision or 0.0
     return Disclosure(success, baseline, share + (1 - share) / scene.k)
 

@@ -33,7 +33,7 @@ class Counts:
         What is told apart, and the count of each.
     base
         Counts are multiples of it, rounded at random; 1 if they are exact.
-    single
+    is_one_value
         Which labels are one value, and not a range or several values.
     ordered
         Whether labels are neighbours that were joined one after the other, from the first to the last.
@@ -44,7 +44,7 @@ class Counts:
     labels: tuple[Any, ...]
     counts: Int64
     base: int
-    single: tuple[bool, ...]
+    is_one_value: tuple[bool, ...]
     ordered: bool
 
     def of(self, labels: Sequence[Any]) -> Int64:
@@ -76,9 +76,9 @@ def _plain(name: str, role: str, labels: tuple[Any, ...], counts: Int64, base: i
 
 def _of_quasi(entry: Quasi, base: int) -> Counts:
     if isinstance(entry, Leaves):
-        single = tuple(place not in entry.rest for place in range(len(entry.leaves)))
+        is_one_value = tuple(place not in entry.rest for place in range(len(entry.leaves)))
         names = entry.levels is None and base > 1
-        return Counts(entry.name, QUASI, entry.leaves, np.array(entry.counts, np.int64), base, single, names)
+        return Counts(entry.name, QUASI, entry.leaves, np.array(entry.counts, np.int64), base, is_one_value, names)
     none = () if entry.missing is None else (entry.missing,)
     counts = np.array([*none, *entry.counts], np.int64)
     if entry.values is not None:
@@ -86,8 +86,8 @@ def _of_quasi(entry: Quasi, base: int) -> Counts:
         return Counts(entry.name, QUASI, labels, counts, base, (True,) * len(labels), ordered=False)
     cuts = entry.cuts or ()
     ranges = tuple(zip((None, *cuts), (*cuts, None), strict=True))
-    single = (*(True for _ in none), *(False for _ in ranges))
-    return Counts(entry.name, QUASI, (*(None for _ in none), *ranges), counts, base, single, ordered=True)
+    is_one_value = (*(True for _ in none), *(False for _ in ranges))
+    return Counts(entry.name, QUASI, (*(None for _ in none), *ranges), counts, base, is_one_value, ordered=True)
 
 
 def label_of_people(scene: Scene, name: str) -> Int64:
@@ -112,13 +112,13 @@ def likelihood(more: Sequence[tuple[int, int]], less: Sequence[tuple[int, int]],
 
     The true count may be any: all whole numbers are alike before.
     """
-    told = np.array([*more, *less], np.float64)
+    seen = np.array([*more, *less], np.float64)
     shift = np.array([0.0] * len(more) + [float(moved)] * len(less))
-    least, most = (told[:, 0] - told[:, 1] + shift).max(), (told[:, 0] + told[:, 1] + shift).min()
+    least, most = (seen[:, 0] - seen[:, 1] + shift).max(), (seen[:, 0] + seen[:, 1] + shift).min()
     true = np.arange(max(np.floor(least), moved), np.ceil(most) + 1)
     if not len(true):
         return 0.0
-    chance = np.maximum(0.0, 1 - np.abs(true[:, None] - shift - told[:, 0]) / told[:, 1])
+    chance = np.maximum(0.0, 1 - np.abs(true[:, None] - shift - seen[:, 0]) / seen[:, 1])
     return float(chance.prod(axis=1).sum())
 
 

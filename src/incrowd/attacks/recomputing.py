@@ -100,8 +100,8 @@ class Sightings:
             assert pairs is not None
             assert release.cell_counts is not None
             lo, hi = scene.boxes
-            told = np.column_stack([scene.box_of, release.cell_counts[release.cell_of]]).astype(np.int64)
-            for row in np.unique(told, axis=0):
+            shown = np.column_stack([scene.box_of, release.cell_counts[release.cell_of]]).astype(np.int64)
+            for row in np.unique(shown, axis=0):
                 box = int(row[0])
                 people = np.sort(scene.people_at(pairs.points[pairs.first[box] : pairs.first[box + 1]]))
                 j = self._place.get(_key(people, row[1:]))

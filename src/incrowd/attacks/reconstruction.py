@@ -11,7 +11,7 @@ people. Three steps, each on what the one before has found:
 Distributions that are mixed from shares of blocks are no equations about people. Whatever is computed from them, it
 cannot tell more than the blocks and their counts; so step 3 is done with the counts, if the private part tells the
 blocks: more than any adversary has. Where even that stays below the promise, so does everything else; where not, the
-verdict is about what he has, and the other is told. Not tried is to learn from how blocks were cut: see
+outcome is about what he has, and the other is told. Not tried is to learn from how blocks were cut: see
 `incrowd.publish.blocks`.
 
 A claim is a belief above 0.9. The baseline is the pattern alone (naive Bayes or a forest on the same beliefs, each
@@ -40,6 +40,7 @@ from incrowd.attacks.propagation import Possible, certain_alone, propagate
 from incrowd.attacks.registry import Given, Progress
 from incrowd.attacks.scene import Floats, Scene
 from incrowd.attacks.statements import Statement, collect, of_blocks, state, tells_blocks
+from incrowd.errors import counted
 from incrowd.privacy import exact
 
 _HIDES_BLOCKS = 5  # the k from which shares, being means over k people, do not give their blocks' shares away
@@ -56,28 +57,28 @@ def attack(given: Given) -> Finding:
         return not_applicable("reconstruction", "nothing sensitive is published")
     if scene.pairs is None:
         return not_applicable("reconstruction", "too many pairs of a row and a person to list")
-    told = rng.random(scene.n_people) < known
+    given_values = rng.random(scene.n_people) < known
     possible = np.ones((scene.n_people, scene.n_values), np.bool_)
-    possible[told] = np.eye(scene.n_values, dtype=np.bool_)[scene.truth[told]]
+    possible[given_values] = np.eye(scene.n_values, dtype=np.bool_)[scene.truth[given_values]]
     if not scene.n_suppressed:  # everybody is behind a row that fits, and it leaves the own value possible
         possible &= beliefs(scene, scene.pairs)[scene.point_of] > 0
     statements = collect(scene)
-    alone = certain_alone(statements, possible) if told.any() else np.zeros(scene.n_people, np.bool_)
+    alone = certain_alone(statements, possible) if given_values.any() else np.zeros(scene.n_people, np.bool_)
     everybody = [state(np.arange(scene.n_people), scene.release.sensitive_counts())] if scene.totals_are_exact else []
     possible = propagate([*statements, *everybody], possible)
 
     def judged(facts: list[Statement]) -> Finding:
         believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
-        usual = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
-        return _judge(scene, facts, possible, believed, usual, told, alone, n_entries)
+        patterns = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
+        return _judge(scene, facts, possible, believed, patterns, given_values, alone, n_entries)
 
     blocks = of_blocks(scene) if tells_blocks(scene) else []
     finding = judged(blocks or statements)
     if not blocks or finding.ok:
         return finding
     if scene.k < _HIDES_BLOCKS:
-        return replace(finding, why=f"{finding.why}; he knows the blocks, which a k as small as this does not hide")
-    bound = f"; told the owner's blocks as well, which are not published, he would reach: {finding.success}"
+        return replace(finding, why=f"{finding.why}; the adversary knows the blocks, which so small a k does not hide")
+    bound = f"; with the owner's blocks, which are not published, the adversary would reach: {finding.success}"
     finding = judged(statements)
     return replace(finding, why=finding.why + bound)
 
@@ -171,32 +172,34 @@ def _judge(
     possible: Possible,
     believed: Floats,
     patterns: list[Floats],
-    told: npt.NDArray[np.bool_],
+    given_values: npt.NDArray[np.bool_],
     alone: npt.NDArray[np.bool_],
     n_entries: int,
 ) -> Finding:
     assert scene.truth is not None
-    truth, asked = scene.truth, ~told
+    truth, asked = scene.truth, ~given_values
     n = int(asked.sum())
     bar = max(_SURE, scene.limit if scene.limit < 1 else 0.0)
     claimed, right = asked & (believed.max(axis=1) > bar), believed.argmax(axis=1) == truth
     success = Score(f"value believed with more than {bar:.0%}", int((claimed & right).sum()), int(claimed.sum()), n)
-    pattern, usual, baseline = _best_pattern(truth, asked, patterns, bar)
+    pattern, by_pattern, baseline = _best_pattern(truth, asked, patterns, bar)
     certain = asked & (possible.sum(axis=1) == 1)
     beyond = certain & ~alone & (_shown(scene) < 1 - _ROUNDING)
     ours = claimed & ~alone
     n_right = int((ours & right).sum())
     gained = wilson(n_right, n)[0] > wilson(baseline.right, n)[1]
     broken = bool(beyond.any())
-    why = f"{int(certain.sum())} of {n} values follow for certain, {int(beyond.sum())} of them shown by no row alone"
+    why = (
+        f"{int(certain.sum())} of {n} values follow with certainty, {int(beyond.sum())} of them shown by no single row"
+    )
     if scene.limit < 1:
         broken |= gained and wilson(n_right, int(ours.sum()))[0] > scene.limit
-        why += f"; beliefs above {bar:.0%} are promised to nobody"
+        why += f"; by the promise nobody reaches a belief above {bar:.0%}"
     if success.claimed:
-        why += f"; {success.claimed} claims, of which {success.precision:.1%} are right"
+        why += f"; {counted(success.claimed, 'claim')}, of which {success.precision:.1%} are right"
     at = np.arange(scene.n_people)
     numbers: dict[str, float | int | None] = {
-        "known": int(told.sum()),
+        "known": int(given_values.sum()),
         "certain": int(certain.sum()),
         "certain_share": float(certain.sum() / max(1, n)),
         "certain_beyond_rows": int(beyond.sum()),
@@ -209,12 +212,16 @@ def _judge(
         "statements_that_name_everybody": sum(s.whole for s in statements),
         "entries": n_entries,
     }
-    verdict: Outcome = "above the promise" if broken else "withstood"
-    at_risk = (beyond | (claimed & ~usual)) if broken else np.zeros(scene.n_people, np.bool_)
+    outcome: Outcome = "promise broken" if broken else "withstood"
+    at_risk = (beyond | (claimed & ~by_pattern)) if broken else np.zeros(scene.n_people, np.bool_)
     knows = "everybody's quasi-identifiers, who is in the table, and the method"
     knows += ", and who is in which block" if tells_blocks(scene) and statements else ""
-    knows += f", and the sensitive values of {int(told.sum())} people" if told.any() else ""
+    knows += (
+        f", and the sensitive values of {counted(int(given_values.sum()), 'person', 'people')}"
+        if given_values.any()
+        else ""
+    )
     return Finding(
-        "reconstruction", knows, verdict, why, success, baseline, numbers,
+        "reconstruction", knows, outcome, why, success, baseline, numbers,
         worst(scene.rows, believed.max(axis=1) + beyond, at_risk), int(at_risk.sum()),
     )  # fmt: skip

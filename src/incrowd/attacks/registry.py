@@ -29,6 +29,7 @@ ATTACKS = {
     "linking": "incrowd.attacks.linking:attack",
     "matching": "incrowd.attacks.matching:attack",
     "reconstruction": "incrowd.attacks.reconstruction:attack",
+    "minimality": "incrowd.attacks.minimality:attack",
     "classifier": "incrowd.attacks.classifier:attack",
     "intersection": "incrowd.attacks.intersection:attack",
     "differencing": "incrowd.attacks.differencing:attack",

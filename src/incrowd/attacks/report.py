@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd.attacks.finding import Finding
-from incrowd.errors import VerificationError
+from incrowd.errors import VerificationError, counted
 from incrowd.manifest import Guarantee
 
 _MOST_SHOWN = 8
-_CAVEAT = "This is evidence for review: attacks that were tried, not all that are possible."
+_CAVEAT = "This is evidence for review: other attacks than those tried are possible."
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class AttackReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no attack got above the promise."""
+        """Whether no attack broke the promise."""
         return all(finding.ok for finding in self.findings)
 
     def __getitem__(self, attack: str) -> Finding:
@@ -49,8 +49,8 @@ class AttackReport:
         """Raise `VerificationError` unless all attacks stayed below the promise."""
         if not self.ok:
             found = [f"{f.attack}: {f.why}" for f in self._broken]
-            fact = f"{len(found)} of {len(self.findings)} attacks got above the promise of this release\n  "
-            hint = "do not hand it out: raise k or l, or use another method or mode"
+            fact = f"{len(found)} of {counted(len(self.findings), 'attack')} broke the promise of this release\n  "
+            hint = "do not share it: raise k or l, or use another method or mode"
             raise VerificationError(fact + "\n  ".join(found), hint, violations=found)
 
     @property
@@ -60,14 +60,14 @@ class AttackReport:
     @property
     def headline(self) -> str:
         """The outcome in one sentence."""
-        tried = [f for f in self.findings if f.verdict != "not applicable"]
+        tried = [f for f in self.findings if f.outcome != "not applicable"]
         if not tried:
             return f"{self.method}: no attack could be judged"
         if self.ok:
             names = ", ".join(f.attack for f in tried)
-            return f"{self.method}: the release of {self.people} people withstood {names}"
+            return f"{self.method}: the release of {counted(self.people, 'person', 'people')} withstood {names}"
         names = ", ".join(f.attack for f in self._broken)
-        return f"{self.method}: ABOVE THE PROMISE by {names} ({len(tried)} attacks tried)"
+        return f"{self.method}: PROMISE BROKEN by {names} ({counted(len(tried), 'attack')} tried)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON: row numbers of the original, never a value."""
@@ -83,11 +83,11 @@ class AttackReport:
         promised = "; ".join(g.sentence for g in self.guarantees) or "nothing"
         lines = [self.headline, f"Promised: {promised}."]
         for finding in self.findings:
-            lines += ["", f"{finding.attack}: {finding.verdict}"]
+            lines += ["", f"{finding.attack}: {finding.outcome}"]
             lines += [f"  the adversary knows {finding.knows}"] if finding.knows else []
             lines.append(f"  {finding.why}")
             lines += [
-                f"  {label} {s}" for label, s in (("result:", finding.success), ("without:", finding.baseline)) if s
+                f"  {label} {s}" for label, s in (("result:", finding.success), ("baseline:", finding.baseline)) if s
             ]
             if finding.n_at_risk:
                 rows = ", ".join(str(row + 1) for row in finding.at_risk[:_MOST_SHOWN])
@@ -96,12 +96,12 @@ class AttackReport:
         return "\n".join([*lines, "", _CAVEAT])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("attack", "verdict", "why", "result", "without"))
+        head = "".join(f"<th>{name}</th>" for name in ("attack", "outcome", "why", "result", "baseline"))
         rows = "".join(
             "<tr>"
             + "".join(
                 f"<td>{html.escape(str(cell))}</td>"
-                for cell in (f.attack, f.verdict, f.why, f.success or "", f.baseline or "")
+                for cell in (f.attack, f.outcome, f.why, f.success or "", f.baseline or "")
             )
             + "</tr>"
             for f in self.findings

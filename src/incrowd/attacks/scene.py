@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,13 @@ import polars as pl
 
 from incrowd.coding import clean, encode_column
 from incrowd.errors import SchemaError
+from incrowd.hierarchy import Spec
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
 from incrowd.kernels.groups import label_groups
 from incrowd.recoding import nearest_leaves
 from incrowd.release import RowRelease
 from incrowd.release.domains import Domain
+from incrowd.schema import Schema
 
 Int64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -196,7 +198,9 @@ def build_scene(release: RowRelease, original: pl.DataFrame, *, same: bool = Tru
     lacking = [name for name in wanted if name not in original.columns]
     if lacking:
         fact = f"The original has no column {', '.join(map(repr, lacking))}"
-        raise SchemaError(fact, f"its columns are {', '.join(map(repr, original.columns))}")
+        raise SchemaError(
+            fact, f"check that it is the original; its columns are {', '.join(map(repr, original.columns))}"
+        )
     columns = release.clean_quasi(original)
     codes = code_quasi(release, original)
     truth = code_sensitive(release, original)
@@ -217,6 +221,29 @@ def build_scene(release: RowRelease, original: pl.DataFrame, *, same: bool = Tru
     at = np.flatnonzero(kept)
     known = None if truth is None else truth[at]
     return Scene(release, np.asfortranarray(codes[at]), at, known, original[at], manifest.k, manifest.belief)
+
+
+def schema_of(release: RowRelease, *more_other: str) -> Schema:
+    """Return the schema by which the owner's method saw the table, as far as a release and its private part tell it.
+
+    Parameters
+    ----------
+    more_other
+        Names of further *other* columns.
+    """
+    manifest, private = release.manifest, release.private
+    assert private is not None
+    quasi = {name: cast("Spec", domain.hierarchy) for name, domain in zip(release.quasi, private.domains, strict=True)}
+    about = manifest.sensitive
+    return Schema(
+        quasi=quasi,
+        sensitive=None if about is None else about.name,
+        other=[*manifest.other, *more_other],
+        target=manifest.target,
+        missing=cast("Literal['value', 'drop']", manifest.missing.policy),
+        missing_tokens=list(manifest.missing.tokens),
+        rest="drop",
+    )
 
 
 def code_quasi(release: RowRelease, frame: pl.DataFrame, *, nearest: bool = False) -> Codes:

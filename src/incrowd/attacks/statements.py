@@ -105,8 +105,8 @@ def _of_boxes(scene: Scene) -> Iterator[Statement]:
         np.add.at(counts, (scene.box_of, release.sensitive), 1)
         shown = [(box, counts[box]) for box in range(len(counts))]
     else:
-        told = np.column_stack([scene.box_of, release.cell_counts[release.cell_of]]).astype(np.int64)
-        shown = [(int(row[0]), row[1:]) for row in np.unique(told, axis=0)]
+        published = np.column_stack([scene.box_of, release.cell_counts[release.cell_of]]).astype(np.int64)
+        shown = [(int(row[0]), row[1:]) for row in np.unique(published, axis=0)]
     for box, found in shown:
         yield state(scene.people_at(pairs.points[pairs.first[box] : pairs.first[box + 1]]), found)
 
