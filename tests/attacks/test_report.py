@@ -8,6 +8,7 @@ import pytest
 
 import incrowd as ic
 from attacks import small_releases
+from incrowd.attacks import Finding
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +73,8 @@ def test_folders_and_pandas_are_fine(frame, release, tmp_path):
     release.save(tmp_path / "out")
     report = ic.attack(tmp_path / "out", frame.to_pandas(), attacks=["matching"])
     assert report.to_dict() == ic.attack(release, frame, attacks=["matching"]).to_dict()
+
+
+def test_an_outcome_that_nobody_knows_does_not_count_as_withstood():
+    with pytest.raises(ic.ParameterError, match="unknown outcome 'above the promise'"):
+        Finding("counting", "", "above the promise", "it was renamed")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from incrowd.errors import counted
+from incrowd.errors import ParameterError, counted
 
 Outcome = Literal["withstood", "promise broken", "not applicable"]
 Number = float | int | None
@@ -109,6 +109,11 @@ class Finding:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     at_risk: tuple[int, ...] = ()
     n_at_risk: int = 0
+
+    def __post_init__(self) -> None:
+        if self.outcome not in get_args(Outcome):  # which would count as withstood
+            fact = f"Attack {self.attack!r} has the unknown outcome {self.outcome!r}"
+            raise ParameterError(fact, f"use one of {', '.join(map(repr, get_args(Outcome)))}")
 
     @property
     def ok(self) -> bool:
