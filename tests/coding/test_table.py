@@ -120,3 +120,19 @@ def test_supervised_hierarchies_see_the_target():
 def test_a_table_without_rows():
     with pytest.raises(ic.SchemaError, match="no rows"):
         encode([], dtype=pl.Int64)
+
+
+@pytest.mark.parametrize("first_rows", [1, 3, 99])
+def test_names_that_come_late_are_coded_too(monkeypatch, first_rows):
+    monkeypatch.setattr("incrowd.coding.fitting._FIRST_ROWS", first_rows)
+    names = ["b", None, "a", "b", "c"]
+    table = encode(names)
+    assert table.hierarchies[0].leaves.to_list() == [None, "a", "b", "c"]
+    assert table.codes[:, 0].tolist() == [2, 0, 1, 2, 3]
+    assert table.marginals[0].tolist() == [1, 1, 2, 1]
+
+
+def test_an_enumeration_is_coded_by_its_names():
+    column = pl.Series(["b", None, "z", "a"], dtype=pl.Enum(["z", "b", "a"]))
+    assert ic.Taxonomy(["a", "b"]).encode(column).tolist() == [1, -1, -1, 0]
+    assert ic.Taxonomy(["a", "b"]).with_missing().encode(column).tolist() == [2, 0, -1, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date, datetime
 
 import numpy as np
@@ -71,3 +72,12 @@ def test_counts_are_of_some_rows_the_missing_value_last():
 def test_values_are_looked_up_in_a_list(kind, given, listed, ranks):
     column = read_column(pl.Series(given), kind, [])
     assert column.ranks_in(pl.Series(listed, dtype=column.values.dtype)).tolist() == ranks
+
+
+@pytest.mark.parametrize("first_rows", [1, 3, 99])
+def test_names_that_come_late_are_read_too(monkeypatch: pytest.MonkeyPatch, first_rows: int) -> None:
+    monkeypatch.setattr(sys.modules[read_column.__module__], "_FIRST_ROWS", first_rows)
+    column = read_column(pl.Series(["b", None, "a", "b", "?", "c"]), "str", ["?"])
+    assert column.values.to_list() == ["a", "b", "c"]
+    assert column.index.tolist() == [1, 3, 0, 1, 3, 2]
+    assert column.n_odd == 0

@@ -14,13 +14,29 @@ import numpy as np
 import polars as pl
 
 from incrowd.coding.cleaning import coded_columns, refuse_empty
-from incrowd.errors import HierarchyError
+from incrowd.errors import HierarchyError, counted
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves
 from incrowd.runs import workers
 from incrowd.schema import Schema
 
 _VALUE, _CLASS, _ROWS = "value", "class", "rows"
+_FIRST_ROWS = 10_000  # in most columns of names, all of them occur here
+
+
+def number_names(used: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Return cleaned rows with the names of quasi-identifiers as an enumeration: they are compared once, not twice."""
+
+    def number(name: str) -> pl.Series:
+        column = used[name]
+        if column.dtype != pl.String:
+            return column
+        found = column.cast(pl.Enum(column.head(_FIRST_ROWS).drop_nulls().unique()), strict=False)
+        is_complete = found.null_count() == column.null_count()
+        return found if is_complete else column.cast(pl.Enum(column.drop_nulls().unique()))
+
+    with ThreadPoolExecutor(workers()) as pool:
+        return used.with_columns(pool.map(number, schema.quasi))
 
 
 @dataclass(frozen=True)
@@ -45,8 +61,11 @@ class ValueCounts:
             if spec is not None and spec.supervised and schema.target is not None:
                 parts.append(used[schema.target].alias(_CLASS))
             if len(parts) == 1:
-                return parts[0].value_counts(name=_ROWS).cast({_ROWS: pl.Int64()})
-            return _added(pl.DataFrame([*parts, pl.repeat(1, used.height, dtype=pl.Int64(), eager=True).alias(_ROWS)]))
+                found = parts[0].value_counts(name=_ROWS).cast({_ROWS: pl.Int64()})
+            else:
+                ones = pl.repeat(1, used.height, dtype=pl.Int64(), eager=True).alias(_ROWS)
+                found = _added(pl.DataFrame([*parts, ones]))
+            return found.cast({_VALUE: pl.String()}) if found[_VALUE].dtype == pl.Enum else found
 
         with ThreadPoolExecutor(workers()) as pool:
             return cls(dict(zip(coded_columns(schema), pool.map(count, coded_columns(schema)), strict=True)))
@@ -104,10 +123,10 @@ def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:
     codes = hierarchy.encode(column)
     n_outside = int((codes == OUTSIDE).sum())
     if n_outside:
-        n_values = column.filter(pl.Series(codes == OUTSIDE)).n_unique()
+        values = counted(column.filter(pl.Series(codes == OUTSIDE)).n_unique(), "distinct value")
         first = int(np.argmax(codes == OUTSIDE)) + 1
         fact = (
-            f"Column {column.name!r} has {n_outside} rows with {n_values} distinct values outside its "
+            f"Column {column.name!r} has {counted(n_outside, 'row')} with {values} outside its "
             f"{type(hierarchy).__name__.lower()} of {hierarchy.n_leaves} leaves, first in row {first}"
         )
         raise HierarchyError(fact, "add the values to the hierarchy, or to missing_tokens if they mean missing")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.coding.cleaning import used_rows
-from incrowd.coding.fitting import Coding, ValueCounts, code_classes
+from incrowd.coding.fitting import Coding, ValueCounts, code_classes, number_names
 from incrowd.errors import SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
@@ -36,7 +36,7 @@ class Table:
     n_input
         Rows that came in; those not in `rows` were dropped for a missing value.
     dropped
-        Columns that never leave the house: identifiers, and those without a role.
+        Columns that are never published: identifiers, and those without a role.
     """
 
     schema: Schema
@@ -95,10 +95,11 @@ class Table:
         schema.check(frame)
         if frame.height == 0:
             fact = "The table has no rows"
-            raise SchemaError(fact, "there is nothing to publish")
+            raise SchemaError(fact, "check that this is the right table: there is nothing to publish")
         used, rows = used_rows(frame, schema)
-        coding = Coding.fit(ValueCounts.of(used, schema), schema)
-        codes, sensitive = coding.encode(used)
+        numbered = number_names(used, schema)
+        coding = Coding.fit(ValueCounts.of(numbered, schema), schema)
+        codes, sensitive = coding.encode(numbered)
         dropped = [name for name in frame.columns if name not in used.columns]
         return cls(
             schema,

@@ -217,7 +217,7 @@ class Hierarchy(ABC):
         if isinstance(column.dtype, pl.Enum):  # each name is looked up once
             names = column.dtype.categories
             ranks = self.encode(names.extend_constant(None, 1))
-            return ranks[column.to_physical().cast(pl.Int32()).fill_null(len(names)).to_numpy()]
+            return np.asarray(ranks[column.to_physical().cast(pl.Int32()).fill_null(len(names)).to_numpy()])
         values = convert(column, self.type)
         known = self.leaves.drop_nulls()
         first = self.n_leaves - len(known)

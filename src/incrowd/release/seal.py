@@ -197,7 +197,7 @@ def _order_of_rows(release: RowRelease, published: Sequence[Domain]) -> Int64:
     cell = _ranks(
         [_ranks_of_cells(d.hierarchy, release.cell_lo[:, m], release.cell_hi[:, m]) for m, d in enumerate(published)]
     )[release.cell_of]
-    last = []
+    last: list[npt.NDArray[Any]] = []
     if release.sensitive is not None:
         last = [release.sensitive]
     elif release.cell_counts is not None:
