@@ -34,7 +34,7 @@ def test_distinct_people_are_counted_however_many_codes_there_are(n_codes):
     payload = SimpleNamespace(n_codes=[n_codes] * 3)
     assert _n_distinct(payload, codes, 1) == 4
     assert _n_distinct(payload, [code[[0, 0, 1, 1]] for code in codes], 1) == 2
-    assert _n_distinct(payload, [], 1) is None
+    assert _n_distinct(payload, codes, 0) is _n_distinct(payload, [code[:0] for code in codes], 1) is None
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,10 @@ def test_too_many_combinations_are_not_looked_at(monkeypatch):
     assert "more than 1 combinations of 1" in detail(verdict, "lkc")
     whole = check(*lkc_release(rows, 2, 2, 0.5))  # of both there is one combination
     assert (answers(whole)["lkc"], whole.levels["lkc_k"]) == (True, 2)
+
+
+def test_how_many_combinations_are_looked_at_is_what_pais_says():
+    assert promises.COMBINATION_BUDGET == 20_000
 
 
 @pytest.mark.parametrize(

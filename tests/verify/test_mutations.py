@@ -339,8 +339,8 @@ MUTATIONS = [
         "1 rows have another distribution than their group, first at release row 8",
     ),
     ("members", COUNTS, set_counts([50, 50, 10, 10]), "1 rows count members that no covered original can be"),
-    ("k", COUNTS, shrink_to_own, "1 rows generalize fewer than k = 6 originals, first at release row 1"),
-    ("originals per row", EXACT, shrink_to_own, "1 rows generalize fewer than k = 6 originals"),
+    ("k", COUNTS, shrink_to_own, "rows that fit fewer than k = 6 people: 1, first at release row 1"),
+    ("originals per row", EXACT, shrink_to_own, "rows that fit fewer than k = 6 people: 1"),
     ("other columns", EXACT, change_hours, "1 rows have a value of 'hours' that is not their original's"),
 ]
 

@@ -101,7 +101,7 @@ def _check_members(
     )
     smallest = members.shape[1]
     findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest if not problems else None
-    findings.judge("k", problems, f"every row fits the {smallest} originals of its members")
+    findings.judge("k", problems, f"every row fits at least {smallest} people, its members")
     findings.judge("shares", _wrong_shares(claims, payload, sensitive, block, search, members), "all recomputed")
 
 

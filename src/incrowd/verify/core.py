@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.manifest import Claims, read_claims
 from incrowd.verify.original import check_original, check_row_map
 from incrowd.verify.payload import check_labels, declared_names, read_payload
@@ -114,7 +115,9 @@ def _check_manifest(findings: Findings, manifest: object) -> Claims | None:
     if claims is not None:
         secret = [] if claims.sensitive is None else [claims.sensitive.name]
         findings.note_roles([q.name for q in claims.quasi], secret, claims.other, claims.dropped)
-        findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none of them impossible")
+        findings.judge(
+            "promises", reading.promises, f"{counted(len(claims.promises), 'promise')}, none trivially unsatisfiable"
+        )
     if reading.marginals:
         findings.judge("counts", reading.marginals, "")
     return claims

@@ -57,11 +57,10 @@ def count_meeting(asked: Boxes, items: Boxes, weight: Array, segment: Array, n_s
     bounds = np.searchsorted(segment[order], np.arange(n_segments + 1))
     lengths = [(int(bounds[s]), int(bounds[s + 1])) for s in range(n_segments)]
     pieces = [(s, a, min(a + _CHUNK, stop)) for s, start, stop in _spans(lengths) for a in range(start, stop, _CHUNK)]
-    while pieces:
-        # several short segments share one pass over the asked boxes, each padded to whole words
-        batch = [pieces.pop(0)]
-        while pieces and sum(b - a for _, a, b in batch) + pieces[0][2] - pieces[0][1] <= _CHUNK:
-            batch.append(pieces.pop(0))
+    # several short segments share one pass over the asked boxes, each padded to whole words
+    passes = np.cumsum([b - a for _, a, b in pieces]) // _CHUNK
+    for number in np.unique(passes):
+        batch = [piece for piece, own in zip(pieces, passes, strict=True) if own == number]
         at, starts = _padded([order[a:b] for _, a, b in batch])
         counts = _count_chunk(asked, items, weight, at, starts)
         for column, (s, _, _) in enumerate(batch):

@@ -9,9 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from incrowd.verify.domain import Array
+from incrowd.verify.groups import relabel
 
 TOLERANCE = 1e-9
 _BLOCK = 1 << 20
+_LARGEST_WHOLE = 4e18  # fits into 64 bits with a sign
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,8 @@ class Distributions:
     @classmethod
     def of_rows(cls, owner: Array, value: Array, n_owners: int, n_values: int) -> Distributions:
         """Count the values of each owner's rows."""
-        key = owner.astype(np.int64) * n_values + value
-        if n_owners * n_values <= max(1 << 12, 4 * len(key)):
-            tally = np.bincount(key, minlength=n_owners * n_values)
-            distinct = np.flatnonzero(tally)
-            counts = tally[distinct]
-        else:
-            distinct, counts = np.unique(key, return_counts=True)
-        return cls(distinct // n_values, distinct % n_values, counts, n_owners, n_values)
+        which, distinct = relabel(owner.astype(np.int64) * n_values + value, n_owners * n_values)
+        return cls(distinct // n_values, distinct % n_values, np.bincount(which), n_owners, n_values)
 
     @classmethod
     def of_matrix(cls, counts: Array) -> Distributions:
@@ -115,6 +111,6 @@ def below(a: Array, a_times: int, b: Array, b_times: int) -> Array:
     """Tell where a * a_times < b * b_times, without rounding or overflow."""
     if a.size == 0:
         return np.zeros(a.shape, np.bool_)
-    if max(int(a.max()) * a_times, int(b.max()) * b_times) < 2**62:
+    if max(int(a.max()) * a_times, int(b.max()) * b_times) < _LARGEST_WHOLE:
         return np.asarray(a * a_times < b * b_times)
     return np.asarray(a.astype(object) * a_times < b.astype(object) * b_times, np.bool_)

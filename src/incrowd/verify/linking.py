@@ -19,7 +19,8 @@ from incrowd.verify.verdict import Findings
 PAIR_BUDGET = 2e9
 """Distinct boxes times distinct originals up to which releases per original are counted exactly."""
 
-_TABLE_BUDGET = 1 << 24
+_TABLE_BUDGET = 1.6e7
+_LARGEST_KEY = 4e18  # fits into 64 bits with a sign
 
 
 def check_linking(
@@ -46,9 +47,8 @@ def check_linking(
     boxes = Boxes(cells.lo, cells.hi, [cells.of_groups(m)[owner] for m in range(len(codes))], len(owner))
     linked = count_meeting(asked, boxes, weight, value, n_values)
     total = linked.sum(axis=1)
-    findings.levels["releases_per_original_min"] = int(total.min()) if len(total) else None
-    mean = float((total * multiplicity).sum() / max(1, multiplicity.sum()))
-    findings.levels["releases_per_original_mean"] = mean
+    findings.levels["releases_per_original_min"] = int(total.min())
+    findings.levels["releases_per_original_mean"] = float((total * multiplicity).sum() / multiplicity.sum())
     findings.judge("releases per original", [], f"counted exactly for {len(total)} distinct originals")
     if linked_values:
         _judge_linked(findings, claims, linked, marginal_of(claims, payload))
@@ -56,19 +56,19 @@ def check_linking(
 
 def _n_distinct(payload: Payload, codes: Sequence[Array], n_boxes: int) -> int | None:
     """Return the number of distinct originals, or ``None`` when they are too many to be linked one by one."""
-    limit = PAIR_BUDGET // max(1, n_boxes)
-    if not codes or not len(codes[0]):
+    if not n_boxes or not len(codes[0]):
         return None
+    limit = PAIR_BUDGET / n_boxes
     key, size = np.zeros(len(codes[0]), np.int64), 1
     for code, n_codes in zip(codes, payload.n_codes, strict=True):
         size *= n_codes
-        if size >= 2**62:
+        if size > _LARGEST_KEY:
             return _capped(int(_numbered(payload, codes).max()) + 1, limit)
         key = key * n_codes + code
     return _capped(pl.Series(key).n_unique(), limit)
 
 
-def _capped(number: int, limit: int) -> int | None:
+def _capped(number: int, limit: float) -> int | None:
     return number if number <= limit else None
 
 
@@ -88,10 +88,9 @@ def _note_lower_bound(findings: Findings, payload: Payload) -> None:
     """Fall back on what needs no counting: an original is consistent with the rows of its own box."""
     covers = any(check.name == "covers" and check.ok for check in findings.checks)
     size = payload.cells.size
-    smallest = int(size.min()) if covers and len(size) else None
-    findings.levels["releases_per_original_min"] = smallest
-    mean = float((size.astype(np.float64) ** 2).sum() / max(1, size.sum())) if covers else None
-    findings.levels["releases_per_original_mean"] = mean
+    known = covers and len(size)
+    findings.levels["releases_per_original_min"] = int(size.min()) if known else None
+    findings.levels["releases_per_original_mean"] = float((size**2).sum() / size.sum()) if known else None
     findings.skip(
         "releases per original",
         f"a lower bound: more than {PAIR_BUDGET:.0e} pairs of boxes and originals",

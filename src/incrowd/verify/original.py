@@ -116,7 +116,7 @@ def _check_values(findings: Findings, claims: Claims, originals: Originals) -> b
     problems = []
     if n_dropped != claims.rows["missing"]:
         problems.append(f"{n_dropped} originals have a missing value, and the manifest says {claims.rows['missing']}")
-    findings.judge("missing rows", problems, f"{n_dropped} originals have a missing value that drops them")
+    findings.judge("missing rows", problems, f"rows that a missing value drops: {n_dropped}")
     return fine
 
 
@@ -330,7 +330,7 @@ def _judge_members(
     if few.any():
         row = first_row(int(payload.cells.first[few].min()))
         n_rows = int(payload.cells.size[few].sum())
-        problems.append(f"{n_rows} rows generalize fewer than k = {claims.k} originals, {row}")
-    counted = "" if exact else " (a lower bound: identical rows that cover their own originals were not counted on)"
+        problems.append(f"rows that fit fewer than k = {claims.k} people: {n_rows}, {row}")
+    bound = "" if exact else " (a lower bound: identical rows that cover their own originals were not counted on)"
     name = "originals per row" if k_judged else "k"
-    findings.judge(name, problems, f"every row generalizes at least {smallest} originals{counted}")
+    findings.judge(name, problems, f"every row fits at least {smallest} people{bound}")

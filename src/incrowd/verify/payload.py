@@ -136,7 +136,7 @@ def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, l
     signed = [name for name in claims.other if name in frame.columns and _has_negative_zero(frame[name])]
     if signed:
         problems.append(f"columns with a negative zero: {_shown(claims, signed)}")
-    findings.judge("columns", problems, f"{len(frame.columns)} columns, all announced")
+    findings.judge("columns", problems, f"{len(frame.columns)} columns in the Parquet file, all announced")
     return not wrong and set(expected) <= set(frame.columns)
 
 

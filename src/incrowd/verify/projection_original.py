@@ -70,7 +70,7 @@ def _kept(findings: Findings, claims: ProjectionClaims, original: pl.DataFrame) 
     problems = []
     if n_dropped != claims.rows["missing"]:
         problems.append(f"{n_dropped} originals have a missing value, and the manifest says {claims.rows['missing']}")
-    findings.judge("missing rows", problems, f"{n_dropped} originals have a missing value that drops them")
+    findings.judge("missing rows", problems, f"rows that a missing value drops: {n_dropped}")
     return kept
 
 

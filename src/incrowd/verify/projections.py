@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array, Values
 from incrowd.verify.order import check_order
 from incrowd.verify.payload import is_plain
@@ -22,7 +23,7 @@ from incrowd.verify.projection_original import check_original
 from incrowd.verify.sideways import is_nearly_unique
 from incrowd.verify.verdict import Findings
 
-PAIR_BUDGET = 4_000_000
+PAIR_BUDGET = 4e6
 """Pairs of combinations up to which a join is made; beyond, the smallest counts of each class are multiplied."""
 
 _PRODUCTS = (
@@ -66,7 +67,7 @@ def check_projections_into(
     secret = [claims.target.name] if claims.target.role == "sensitive" else []
     findings.note_roles(claims.quasi, secret, others, [*claims.left_out, *claims.dropped])
     findings.note_word(claims.tokens, claims.parameters)
-    findings.judge("promises", reading.promises, f"{len(claims.promises)} promises, none of them impossible")
+    findings.judge("promises", reading.promises, f"{counted(len(claims.promises), 'promise')}, none trivially unsatisfiable")
     if not _check_columns(findings, claims, frames):
         findings.skip("promises", "not looked at: the projections cannot be read")
         return

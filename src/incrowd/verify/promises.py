@@ -10,7 +10,7 @@ from math import comb, log
 import numpy as np
 
 from incrowd.verify.domain import Array
-from incrowd.verify.groups import relabel
+from incrowd.verify.groups import combine, relabel
 from incrowd.verify.levels import (
     TOLERANCE,
     Distributions,
@@ -190,7 +190,8 @@ def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Pro
         found = None
     smallest, surest, small, sure = len(cells.group), 0.0, 0, 0
     for columns in combinations(range(len(claims.quasi)), n_together):
-        joined = _joined(payload, list(columns))
+        each = [cells.of_groups(m) for m in columns]
+        joined = combine(each, [len(cells.lo[m]) for m in columns], cells.n_groups)
         size = np.bincount(joined, weights=cells.size).astype(np.int64)
         small += bool((size < promise.given["K"]).any())
         smallest = min(smallest, int(size.min(initial=smallest)))
@@ -204,16 +205,6 @@ def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Pro
     problems += [f"{sure} combinations of columns have a share above C = {promise.given['C']}"] if sure else []
     findings.levels["lkc_k"], findings.levels["lkc_c"] = smallest, surest if found is not None else None
     findings.judge("lkc", problems, f"all combinations of {promise.given['L']} quasi-identifiers")
-
-
-def _joined(payload: Payload, columns: list[int]) -> Array:
-    """Return, per group, a number for its combination of some columns' cells."""
-    key, size = np.zeros(payload.cells.n_groups, np.int64), 1
-    for m in columns:
-        n = len(payload.cells.lo[m])
-        key, found = relabel(key.astype(np.int64) * n + payload.cells.of_groups(m), size * n)
-        size = max(1, len(found))
-    return key
 
 
 def _top_counts(found: Distributions, joined: Array, n: int) -> Array:

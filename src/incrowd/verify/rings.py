@@ -84,9 +84,9 @@ def check_rings(
     if claims.k is not None:
         few = laid.width < claims.k
         problems = (
-            [f"{few.sum()} rows generalize fewer than k = {claims.k} originals of their ring"] if few.any() else []
+            [f"rows that fit fewer than k = {claims.k} people of their ring: {few.sum()}"] if few.any() else []
         )
-        findings.judge("k", problems, f"every row generalizes at least {smallest} originals, those of its window")
+        findings.judge("k", problems, f"every row fits at least {smallest} people, those of its window")
     findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest
     findings.levels["releases_per_original_min"] = smallest
     _judge_values(findings, claims, payload, laid, promises_only=promises_only)
@@ -176,8 +176,7 @@ def _distributions(laid: _Rings, exact: Array, n_values: int) -> Distributions:
     parts, begin = [], 0
     up_to = np.cumsum(laid.width[place])
     while begin < len(place):
-        done = up_to[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(up_to, done + _BLOCK, side="right")))
+        end = int(np.searchsorted(up_to, up_to[begin] + _BLOCK, side="right"))
         at, width = place[begin:end], laid.width[place[begin:end]]
         owner = np.repeat(np.arange(end - begin), width)
         back = np.arange(len(owner)) - np.repeat(np.cumsum(width) - width, width)
