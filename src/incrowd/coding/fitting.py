@@ -21,7 +21,7 @@ from incrowd.runs import workers
 from incrowd.schema import Schema
 
 _VALUE, _CLASS, _ROWS = "value", "class", "rows"
-_FIRST_ROWS = 10_000  # in most columns of names, all of them occur here
+_FIRST_ROWS = 50_000  # in most columns of names, all of them occur here
 
 
 def number_names(used: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -31,9 +31,12 @@ def number_names(used: pl.DataFrame, schema: Schema) -> pl.DataFrame:
         column = used[name]
         if column.dtype != pl.String:
             return column
-        found = column.cast(pl.Enum(column.head(_FIRST_ROWS).drop_nulls().unique()), strict=False)
-        is_complete = found.null_count() == column.null_count()
-        return found if is_complete else column.cast(pl.Enum(column.drop_nulls().unique()))
+        names = column.head(_FIRST_ROWS).drop_nulls().unique()
+        found = column.cast(pl.Enum(names), strict=False)
+        if found.null_count() == column.null_count():
+            return found
+        late = column.filter(found.is_null()).drop_nulls().unique()
+        return column.cast(pl.Enum(pl.concat([names, late])))
 
     with ThreadPoolExecutor(workers()) as pool:
         return used.with_columns(pool.map(number, schema.quasi))

@@ -15,7 +15,7 @@ from incrowd.verify.manifest import Claims
 from incrowd.verify.published import numbers_of
 
 _WIDEST_TABLE = 1 << 22  # whole numbers in a range up to this are looked up in a table, of 16 MB at most
-_FIRST_ROWS = 10_000  # in most columns of names, all names occur here
+_FIRST_ROWS = 50_000  # in most columns of names, all names occur here
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def _read_names(column: pl.Series) -> tuple[pl.Series, Array]:
     values = column.head(_FIRST_ROWS).drop_nulls().unique().sort()
     found = column.cast(pl.Enum(values), strict=False)
     if found.null_count() > column.null_count():
-        values = column.drop_nulls().unique().sort()
+        late = column.filter(found.is_null()).drop_nulls().unique()
+        values = pl.concat([values, late]).sort()
         found = column.cast(pl.Enum(values))
     return values, found.to_physical().cast(pl.Int32()).fill_null(len(values)).to_numpy()
 
