@@ -103,11 +103,12 @@ class BestCuts(GroupPublisher):
             Search(rng.random((_DRAWS, table.n_quasi)), 1.0 if run == 0 else _SHARE, _POWERS[run % len(_POWERS)], bands)
             for run in range(self.n_runs(table))
         ]
-        best, least = None, np.inf
+        best: tuple[Work, Partition] | None = None
+        least = np.inf
         progress("cutting", 0, len(searches))
-        for number, (loss, *groups) in enumerate(_in_threads(cuts, searches), start=1):
+        for number, (loss, work, partition) in enumerate(_in_threads(cuts, searches), start=1):
             if loss < least:  # of equals the first
-                best, least = groups, loss
+                best, least = (work, partition), loss
             progress("cutting", number, len(searches))
         assert best is not None
         return cuts.cutting.close(*best)
