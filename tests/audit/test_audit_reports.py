@@ -21,7 +21,7 @@ def test_a_model_that_is_safe():
     found = audit_of([0, 0, 0, 1, 2, 2], [True, False, True], 2)
     assert (found.ok, found.level, found.breaches.tolist(), found.at_risk.tolist()) == (True, 2, [], [])
     assert str(found) == (
-        "Model: k = 2 holds for all 6 people (k up to 2)\n  spans: 3, of which 2 tell something private"
+        "Model: k = 2 holds for all 6 people (k up to 2)\n  the model reveals something about 2 of 3 kinds of people"
     )
     found.raise_for_breaches()
     assert found.to_dict() == {
@@ -33,7 +33,7 @@ def test_a_model_that_is_safe():
 def test_a_model_that_tells_nothing():
     found = audit_of([0, 1], [False, False, True], 9)  # nobody is in the third span
     assert (found.ok, found.level) == (True, None)
-    assert found.headline == "Model: k = 9 holds for all 2 people (any k: it tells nothing private)"
+    assert found.headline == "Model: k = 9 holds for all 2 people (any k: it reveals nothing private)"
     assert found.people.tolist() == [1, 1, 0]
 
 
@@ -41,8 +41,8 @@ def test_a_model_that_is_broken():
     found = audit_of([0, 0, 0, 1, 2, 2], [True, True, True], 3, ["do <this>"], ["see that"])
     assert (found.ok, found.level, found.breaches.tolist(), found.at_risk.tolist()) == (False, 1, [1, 2], [3, 4, 5])
     assert str(found) == (
-        "Model: k = 3 is BROKEN: 2 spans with fewer people, 3 of 6 people at risk, the smallest crowd is 1\n"
-        "  spans: 3, of which 3 tell something private\n"
+        "Model: k = 3 is BROKEN for 2 kinds of people: 3 of 6 people at risk, the smallest crowd is 1\n"
+        "  the model reveals something about 3 of 3 kinds of people\n"
         "  people at risk, by row of the table: 4, 5, 6\n"
         "  repair: do <this>\n"
         "  note: see that"
@@ -72,11 +72,11 @@ def table_of(*rules):
 
 def test_rules_that_are_safe():
     found = audit_rules(table_of(("a", "s", 0.3, 0.6)), n=100, public=["a"], k=50)
-    assert str(found) == "1 rules about 100 people: k = 50 holds (k up to 50)"
+    assert str(found) == "1 rule about 100 people: k = 50 holds (k up to 50)"
     found.raise_for_breaches()
     public = audit_rules(table_of(("a", "b", 0.3, 0.6)), n=100, public=["a", "b"], k=90)
-    assert str(public) == "1 rules about 100 people: k = 90 holds (any k: they tell nothing private)"
-    assert (public.ok, public.level, public.mends) == (True, None, True)
+    assert str(public) == "1 rule about 100 people: k = 90 holds (any k: they reveal nothing private)"
+    assert (public.ok, public.level, public.repair_is_safe) == (True, None, True)
 
 
 def test_rules_that_are_broken():
@@ -90,9 +90,9 @@ def test_rules_that_are_broken():
     assert (found.ok, found.level, found.drop) == (False, 1, (1, 2))
     two = audit_rules(table[:2], n=100, public=["a", "b"], k=5)
     assert str(two) == (
-        "2 rules about 100 people: k = 5 is BROKEN: private items are linked to fewer people, 1 times\n"
+        "2 rules about 100 people: k = 5 is BROKEN: private items are linked to fewer people in 1 case\n"
         "  people with a, b: 2 people\n"
-        "  drop 1 rules: 2"
+        "  drop 1 rule: 2"
     )
     with pytest.raises(VerificationError) as refused:
         two.raise_for_breaches()
@@ -172,7 +172,7 @@ def test_two_hundred_spans_are_listed_and_those_come_first():
 def test_a_table_of_others_is_noted_and_not_called_safe():
     rules = table_of(("a", "s", 0.5, 1.0), ("z", "y", 0.0, 0.0))
     found = audit_rules(rules, public=["a"], k=2, data=[["a", "s"]] * 4 + [[]] * 6)
-    assert (found.ok, found.level, found.mends) == (None, None, False)
+    assert (found.ok, found.level, found.repair_is_safe) == (None, None, False)
     assert found.notes == (
         "1 rules have other supports or confidences than the table: are they made from it?",
         "the table has no item 'y', 'z': is it the rules' own?",
@@ -181,7 +181,7 @@ def test_a_table_of_others_is_noted_and_not_called_safe():
         found.raise_for_breaches()
     for public, level in ((["a"], 4), ([], None)):
         own = audit_rules(rules[:1], public=public, k=2, data=[["a", "s"]] * 4 + [[]] * 4, n=8)
-        assert (own.ok, own.mends, own.notes) == (True, True, ())
+        assert (own.ok, own.repair_is_safe, own.notes) == (True, True, ())
         assert own.level == (level or 8)
 
 
@@ -208,16 +208,16 @@ def test_many_items_are_looked_at_by_public_ones_then_by_pairs():
     """Nine rules with private items of their own need pairs only when the public ones are too many as well."""
     one = [("a", f"s{i}", 0.3, 0.5) for i in range(9)]
     found = audit_rules(table_of(*one), n=100, public=["a"], k=5)
-    assert (found.ok, found.level, found.notes, found.mends) == (True, 60, (), True)
+    assert (found.ok, found.level, found.notes, found.repair_is_safe) == (True, 60, (), True)
     assert audit_rules(table_of(*one), n=100, public=["a"], k=61).drop == tuple(range(9))
     many = [(f"a{i}", f"s{i}", 0.3, 0.5) for i in range(9)]
     found = audit_rules(table_of(*many), n=100, public=[f"a{i}" for i in range(9)], k=5)
-    assert (found.ok, found.level, found.mends) == (None, None, False)
+    assert (found.ok, found.level, found.repair_is_safe) == (None, None, False)
     assert found.notes == (
         "combinations of three or more rules were not examined; give the baskets (data=) for an exact answer",
     )
     harmless = audit_rules(table_of(*many), n=100, public=[f"{c}{i}" for c in "as" for i in range(9)], k=5)
-    assert (harmless.ok, harmless.level, harmless.mends) == (True, None, True)
+    assert (harmless.ok, harmless.level, harmless.repair_is_safe) == (True, None, True)
 
 
 def test_repair_uses_what_private_items_tell_about_public_ones():

@@ -128,7 +128,7 @@ def test_planted_breaches_are_found(few, others, k, random):
         assert found.ok is False
         assert (found.level, found.drop) == (few, (0,))
         assert found.breaches[0].certain
-        assert found.mends
+        assert found.repair_is_safe
         with pytest.raises(VerificationError, match="BROKEN"):
             found.raise_for_breaches()
 
@@ -141,12 +141,12 @@ def test_a_breach_between_many_rules_is_found_by_pairs():
     found = audit_rules(table, n=1000, public=public, k=10)
     assert found.ok is False
     assert found.drop == (13,)
-    assert not found.mends
+    assert not found.repair_is_safe
     assert [(b.span, b.least, b.most) for b in found.breaches] == [("people with a; without b", 3, 3)]
     assert "three or more rules were not examined" in str(found)
     safe = audit_rules(found.repair(), n=1000, public=public, k=10)
     assert safe.ok is None
-    assert "cannot be told" in str(safe)
+    assert "do not show whether" in str(safe)
     with pytest.raises(VerificationError):
         safe.raise_for_breaches()
 
@@ -285,9 +285,9 @@ def test_a_table_that_is_not_the_rules_own_is_not_called_safe():
     table = table_of(("a", "s", 0.5, 1.0))
     for other in ([["a", "s"]] * 9 + [[]], [["x"]] * 10):
         found = audit_rules(table, public=["a"], k=3, data=other)
-        assert (found.ok, found.level, found.breaches, found.mends) == (None, None, (), False)
+        assert (found.ok, found.level, found.breaches, found.repair_is_safe) == (None, None, (), False)
         assert found.notes
-        with pytest.raises(VerificationError, match="cannot be told"):
+        with pytest.raises(VerificationError, match="do not show whether"):
             found.raise_for_breaches()
     nobody = table_of(("a", "s", 0.0, 0.0))
     assert audit_rules(nobody, public=[], k=3, data=[["x"]] * 10).ok is None

@@ -193,9 +193,9 @@ def test_a_value_that_no_row_counts_is_found():
 
 def test_how_many_originals_fit_is_said_to_be_a_lower_bound_where_it_is():
     by_groups, by_members = publish(ic.Mondrian(k=5)).judge(), publish(ic.NSVDist(k=4, l=2, mode="paper")).judge()
-    assert said(by_groups, "originals per row").endswith("originals (a lower bound: identical rows that cover their "
+    assert said(by_groups, "originals per row").endswith("people (a lower bound: identical rows that cover their "
                                                          "own originals were not counted on)")  # fmt: skip
-    assert said(by_members, "k").endswith(f"at least {by_members.levels['originals_per_release_min']} originals")
+    assert said(by_members, "k").endswith(f"at least {by_members.levels['originals_per_release_min']} people")
 
 
 def test_without_a_row_map_that_can_be_read_rows_are_matched():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.errors import VerificationError
+from incrowd.errors import VerificationError, counted
 
 Int64 = npt.NDArray[np.int64]
 
@@ -83,7 +83,7 @@ class Audit:
         if not self.ok:
             raise VerificationError(
                 self.headline,
-                "do not release it; see .repairs, or release what .repair() returns",
+                "do not share it; share what .repair() returns, or see .repairs",
                 violations=self.repairs,
             )
 
@@ -92,10 +92,10 @@ class Audit:
         """The finding in one sentence."""
         n = len(self.span_of)
         if self.ok:
-            most = "any k: it tells nothing private" if self.level is None else f"k up to {self.level}"
+            most = "any k: it reveals nothing private" if self.level is None else f"k up to {self.level}"
             return f"{self.model}: k = {self.k} holds for all {n} people ({most})"
         return (
-            f"{self.model}: k = {self.k} is BROKEN: {len(self.breaches)} spans with fewer people, "
+            f"{self.model}: k = {self.k} is BROKEN for {counted(len(self.breaches), 'kind')} of people: "
             f"{len(self.at_risk)} of {n} people at risk, the smallest crowd is {self.level}"
         )
 
@@ -116,10 +116,8 @@ class Audit:
         }
 
     def __str__(self) -> str:
-        lines = [
-            self.headline,
-            f"  spans: {len(self.multiple)}, of which {int(self.multiple.sum())} tell something private",
-        ]
+        kinds = counted(len(self.multiple), "kind")
+        lines = [self.headline, f"  the model reveals something about {int(self.multiple.sum())} of {kinds} of people"]
         if not self.ok:
             rows = ", ".join(str(row + 1) for row in self.at_risk[:_MOST_SHOWN])
             more = " ..." if len(self.at_risk) > _MOST_SHOWN else ""

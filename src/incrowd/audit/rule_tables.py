@@ -201,7 +201,7 @@ def _whole(n: int, low: float, high: float, rounding: float, i: int, name: str) 
     if rounding == 0:
         nearest = round(n * low)
         if abs(n * low - nearest) > _WHOLE:
-            fact = f"The {name} of rule {i + 1} gives {n * low:.4g} people, which is no whole number"
+            fact = f"The {name} of rule {i + 1} gives {n * low:.4g} people, which is not a whole number"
             raise InputError(fact, f"{HOW_ROUNDED}; {_EXPECTED}")
         return nearest, nearest
     least, most = max(0, math.ceil(n * (low - rounding) - _SOLVER)), math.floor(n * (high + rounding) + _SOLVER)

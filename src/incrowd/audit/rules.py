@@ -58,7 +58,7 @@ from incrowd.audit.rule_tables import (
     sides_of,
     told_counts,
 )
-from incrowd.errors import InputError, ParameterError, VerificationError
+from incrowd.errors import InputError, ParameterError, VerificationError, counted
 
 _MOST_LISTED = 200
 
@@ -136,7 +136,7 @@ class RuleAudit:
         return self._rules.filter(keep)
 
     @property
-    def mends(self) -> bool:
+    def repair_is_safe(self) -> bool:
         """Whether what `repair` returns is known to keep k."""
         return self._settled
 
@@ -144,20 +144,22 @@ class RuleAudit:
         """Raise `VerificationError` unless the rules are known to be safe."""
         if not self.ok:
             found = [str(breach) for breach in self.breaches]
-            hint = "release what .repair() returns" if self.drop else "give the baskets of these rules (data=)"
+            hint = "share what .repair() returns" if self.drop else "give the baskets of these rules (data=)"
             raise VerificationError(self.headline, hint, violations=found)
 
     @property
     def headline(self) -> str:
         """The finding in one sentence."""
-        rules = f"{self.n_rules} rules about {self.n} people"
+        rules = f"{counted(self.n_rules, 'rule')} about {counted(self.n, 'person', 'people')}"
         if self.ok:
-            most = "any k: they tell nothing private" if self.level is None else f"k up to {self.level}"
+            most = "any k: they reveal nothing private" if self.level is None else f"k up to {self.level}"
             return f"{rules}: k = {self.k} holds ({most})"
         if self.ok is None:
-            return f"{rules}: it cannot be told from these numbers whether k = {self.k} holds"
+            return f"{rules}: these numbers do not show whether k = {self.k} holds"
         certain = sum(breach.certain for breach in self.breaches)
-        return f"{rules}: k = {self.k} is BROKEN: private items are linked to fewer people, {certain} times"
+        return (
+            f"{rules}: k = {self.k} is BROKEN: private items are linked to fewer people in {counted(certain, 'case')}"
+        )
 
     def __str__(self) -> str:
         lines = [self.headline]
@@ -166,7 +168,9 @@ class RuleAudit:
             lines.append(f"  ... and {len(self.breaches) - MOST_SHOWN} more")
         if self.drop:
             shown = ", ".join(str(i + 1) for i in self.drop[:MOST_SHOWN])
-            lines.append(f"  drop {len(self.drop)} rules: {shown}{' ...' if len(self.drop) > MOST_SHOWN else ''}")
+            lines.append(
+                f"  drop {counted(len(self.drop), 'rule')}: {shown}{' ...' if len(self.drop) > MOST_SHOWN else ''}"
+            )
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
     def to_dict(self) -> dict[str, Any]:

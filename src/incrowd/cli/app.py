@@ -201,7 +201,7 @@ def audit(
         screen.say(str(found))
     if repair is not None and not found.ok:
         workflow.save_repair(found, repair)
-        keeps = getattr(found, "mends", True)  # of rules it is not always known
+        keeps = getattr(found, "repair_is_safe", True)  # of rules it is not always known
         outcome = f"keeps k = {k}" if keeps else f"has none of these breaches; whether it keeps k = {k} is not known"
         screen.say(f"Wrote {repair}, which {outcome}.")
     if not found.ok:

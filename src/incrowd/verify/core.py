@@ -115,9 +115,8 @@ def _check_manifest(findings: Findings, manifest: object) -> Claims | None:
     if claims is not None:
         secret = [] if claims.sensitive is None else [claims.sensitive.name]
         findings.note_roles([q.name for q in claims.quasi], secret, claims.other, claims.dropped)
-        findings.judge(
-            "promises", reading.promises, f"{counted(len(claims.promises), 'promise')}, none trivially unsatisfiable"
-        )
+        promises = counted(len(claims.promises), "promise")
+        findings.judge("promises", reading.promises, f"{promises}, none trivially unsatisfiable")
     if reading.marginals:
         findings.judge("counts", reading.marginals, "")
     return claims

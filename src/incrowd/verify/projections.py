@@ -67,7 +67,8 @@ def check_projections_into(
     secret = [claims.target.name] if claims.target.role == "sensitive" else []
     findings.note_roles(claims.quasi, secret, others, [*claims.left_out, *claims.dropped])
     findings.note_word(claims.tokens, claims.parameters)
-    findings.judge("promises", reading.promises, f"{counted(len(claims.promises), 'promise')}, none trivially unsatisfiable")
+    promises = counted(len(claims.promises), "promise")
+    findings.judge("promises", reading.promises, f"{promises}, none trivially unsatisfiable")
     if not _check_columns(findings, claims, frames):
         findings.skip("promises", "not looked at: the projections cannot be read")
         return
