@@ -28,7 +28,7 @@ def test_an_honest_release_is_found_right(honest):
     verdict = honest.judge()
     assert verdict.violations == []
     assert verdict.complete
-    for name in ("blocks", "members", "k", "shares", "dealt out", "own value"):
+    for name in ("blocks", "members", "k", "shares", "shuffled columns", "own value"):
         assert answers(verdict)[name] is True
     assert (verdict.levels["k"], verdict.levels["originals_per_release_min"]) == (K, K)
     assert verdict.levels["block_min"] >= K
@@ -133,11 +133,15 @@ PLANTED = [
     ("members", evidence("blocks", "members", 0, 10**6), "they point outside the released rows"),
     ("members", evidence("blocks", "members", 0, -1), "they point outside the released rows"),
     (
-        "dealt out",
+        "shuffled columns",
         lambda made: swap_hours(made, inside=False),
         "2 blocks do not have the other columns of their originals",
     ),
-    ("dealt out", lambda made: made.put("note", 0, "z"), "1 blocks do not have the other columns of their originals"),
+    (
+        "shuffled columns",
+        lambda made: made.put("note", 0, "z"),
+        "1 blocks do not have the other columns of their originals",
+    ),
     ("private folder", lambda made: made.private.pop("blocks"), "lacks blocks"),
     ("private folder", lambda made: made.private.pop("members"), "lacks members"),
     ("private folder", lambda made: made.private.update(members=made.private["members"].drop("4")), "holds members in"),
@@ -171,7 +175,7 @@ def test_the_other_columns_of_a_block_may_stand_in_any_order(honest):
     for column in ("hours", "note"):
         x, y = made.frame[column][a], made.frame[column][b]
         made.frame = put(put(made.frame, column, a, y), column, b, x)
-    assert answers(made.judge())["dealt out"] is True
+    assert answers(made.judge())["shuffled columns"] is True
 
 
 def test_rows_are_dealt_out_as_whole_tuples(honest):
@@ -181,7 +185,7 @@ def test_rows_are_dealt_out_as_whole_tuples(honest):
     block, shown = made.private["blocks"]["block"], made.frame.select("hours", "note")
     own_rows = made.original.select("hours", "note")[made.rows]
     keyed = [sorted(zip(block, *(f[c].to_list() for c in f.columns), strict=True), key=str) for f in (shown, own_rows)]
-    assert answers(made.judge())["dealt out"] is (keyed[0] == keyed[1])
+    assert answers(made.judge())["shuffled columns"] is (keyed[0] == keyed[1])
 
 
 def test_without_the_evidence_shares_stay_open(honest):

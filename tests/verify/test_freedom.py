@@ -55,7 +55,7 @@ def test_other_columns_are_dealt_out(frame, monkeypatch):
     schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill", other=["note"], rest="drop")
     assert ic.NSVDist(k=5).publish(frame, schema, seed=1).n_rows == N
     monkeypatch.setattr(Blocks, "deal", lambda *given: np.arange(given[-1]))
-    with pytest.raises(ic.VerificationError, match="to be dealt out by chance"):
+    with pytest.raises(ic.VerificationError, match="to be shuffled by chance"):
         ic.NSVDist(k=5).publish(frame, schema, seed=1)
 
 

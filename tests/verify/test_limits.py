@@ -19,7 +19,7 @@ from incrowd.verify.files import read_table
 from incrowd.verify.linking import _n_distinct
 from incrowd.verify.methods import PARAMETERS
 from incrowd.verify.original import _check_own_value
-from incrowd.verify.sideways import copies, tells
+from incrowd.verify.sideways import copies, reveals
 from incrowd.verify.source import reading_hints
 from incrowd.verify.verdict import Findings
 from verify.build import answers, detail, publish
@@ -95,7 +95,7 @@ def test_exceptions_that_lie_where_the_probe_looks_do_not_hide_a_copy(n_wrong, t
     secret = pl.Series(np.arange(4096) // 7 % 5)
     wrong = (np.arange(4096) % 2 == 0) & (np.arange(4096) < 2 * n_wrong)
     column = pl.Series(np.where(wrong, 9, secret.to_numpy()))
-    assert tells(column, secret) is told
+    assert reveals(column, secret) is told
 
 
 @pytest.mark.parametrize("mode", ["hardened", "paper"])
@@ -185,7 +185,7 @@ def test_lists_and_bytes_are_no_copies_of_numbers(column):
     assert copies(numbers, numbers)
     assert not copies(column, numbers)
     assert not copies(numbers, column)
-    assert not tells(column, numbers)
+    assert not reveals(column, numbers)
 
 
 @pytest.mark.parametrize(("own", "fine"), [([0, 1], True), ([0, 0], True), ([1, 1], False), ([-1, 1], False)])

@@ -304,7 +304,7 @@ def test_recoding_and_form_are_the_methods(name, given, recoding, form):
 def test_a_method_of_others_cannot_be_checked():
     problems, unchecked = method_problems({"name": "ours", "parameters": {"note": "x"}}, [], "rows")
     assert problems == []
-    assert unchecked == "method 'ours' is not one that this verifier knows: its parameters were not looked at"
+    assert unchecked == "method 'ours' is not one that this verifier knows: its parameters were not checked"
 
 
 @pytest.mark.parametrize("name", ["iacc", "pareto_dmpd"])

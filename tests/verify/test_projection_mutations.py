@@ -654,8 +654,8 @@ def test_a_cut_may_round_to_the_number_below_it():
 def test_promises_that_cannot_be_looked_at_stay_open(made, name):
     if name == "a row less":
         made.frames[0] = made.frames[0].head(200)
-        said = "not looked at: the rows are not those that were announced"
+        said = "not checked: the rows are not those that were announced"
     else:
         made.frames[0] = made.frames[0].with_columns(x=1)
-        said = "not looked at: the projections cannot be read"
+        said = "not checked: the projections cannot be read"
     assert [check.detail for check in made.check().checks if check.ok is None] == [said]

@@ -11,7 +11,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.verify import check
-from incrowd.verify.sideways import copies, is_nearly_unique, log_choose, longest_rise, repeats_shuffled, tells
+from incrowd.verify.sideways import copies, is_nearly_unique, log_choose, longest_rise, repeats_shuffled, reveals
 
 N = 300
 RNG = np.random.default_rng(3)
@@ -82,22 +82,22 @@ NOT_TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_a_column_tells(name):
     column, secret = TOLD[name]
-    assert tells(column, secret)
+    assert reveals(column, secret)
 
 
 @pytest.mark.parametrize("name", NOT_TOLD)
 def test_a_column_does_not_tell(name):
     column, secret = NOT_TOLD[name]
-    assert not tells(column, secret)
+    assert not reveals(column, secret)
 
 
 def test_large_tables_are_probed_first():
     n = 50_000
     rng = np.random.default_rng(0)
     secret = pl.Series(rng.integers(0, 50, n))
-    assert tells(noisy(renamed(secret), 0.04), secret)
-    assert not tells(noisy(renamed(secret), 0.08), secret)
-    assert not tells(pl.Series(rng.random(n)), secret)
+    assert reveals(noisy(renamed(secret), 0.04), secret)
+    assert not reveals(noisy(renamed(secret), 0.08), secret)
+    assert not reveals(pl.Series(rng.random(n)), secret)
 
 
 def test_chance_does_not_tell():
@@ -105,7 +105,7 @@ def test_chance_does_not_tell():
     for n in (10, 12, 15, 20, 25, 40):
         for _ in range(200):
             a, b = (pl.Series(rng.integers(0, rng.integers(2, 5), n)) for _ in range(2))
-            assert not tells(a, b)
+            assert not reveals(a, b)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_edge_of_chance(column, least):
     """Two values, equally often: the orders in which they can stand, less what it takes to write the rule down."""
     for n, told in ((least - 2, False), (least, True)):
         secret = pl.Series([0] * (n // 2) + [1] * (n // 2))
-        assert tells(column(secret), secret) is told
+        assert reveals(column(secret), secret) is told
 
 
 def test_the_edge_of_few():
@@ -131,10 +131,10 @@ def test_the_edge_of_few():
     for n_wrong, told in ((20, True), (21, False)):
         column = secret.clone().scatter(wrong[:n_wrong], 9)
         column = column.scatter(wrong[:n_wrong], [1] * n_wrong)
-        assert tells(column, secret) is told
+        assert reveals(column, secret) is told
     rare = pl.Series([1] * 20 + [0] * 380)
     for n_wrong, told in ((10, True), (11, False)):
-        assert tells(pl.Series([1] * (20 - n_wrong) + [0] * (380 + n_wrong)), rare) is told
+        assert reveals(pl.Series([1] * (20 - n_wrong) + [0] * (380 + n_wrong)), rare) is told
 
 
 def test_values_of_single_rows_are_no_rule():
@@ -142,7 +142,7 @@ def test_values_of_single_rows_are_no_rule():
     secret = pl.Series([i % 2 for i in range(200)])
     for n_single, told in ((10, True), (11, False)):
         column = pl.Series([f"x{i}" if i < n_single else f"y{i % 2}" for i in range(200)])
-        assert tells(column, secret) is told
+        assert reveals(column, secret) is told
 
 
 def test_copies():
@@ -234,7 +234,7 @@ def test_no_method_publishes_a_column_that_tells(method, secret, other):
         return
     with pytest.raises(ic.VerificationError) as refused:
         METHODS[method].publish(frame, SCHEMA, seed=1)
-    assert f"other columns: column 'hours' tells the originals of '{secret}'" in refused.value.violations
+    assert f"other columns: column 'hours' reveals the originals of '{secret}'" in refused.value.violations
 
 
 def test_a_quasi_identifier_that_is_shown_may_be_told():
@@ -246,7 +246,7 @@ def test_a_quasi_identifier_that_is_shown_may_be_told():
 def test_a_quasi_identifier_whose_rare_values_are_joined_is_hidden():
     sex = pl.Series([f"s{i}" for i in range(3)] + ["m", "f"] * 148 + ["m"])
     frame = PEOPLE.with_columns(sex=sex, hours=sex, age=pl.lit(30))
-    with pytest.raises(ic.VerificationError, match="column 'hours' tells the originals of 'sex'"):
+    with pytest.raises(ic.VerificationError, match="column 'hours' reveals the originals of 'sex'"):
         ic.Mondrian(k=5).publish(frame, SCHEMA, seed=1)
 
 
@@ -293,9 +293,9 @@ def test_a_column_that_cannot_be_compared():
 def test_rules_are_looked_for_from_twenty_rows_on():
     for n, told in ((19, False), (20, True)):
         secret = pl.Series(range(n))
-        assert tells(secret * 3 + 1, secret) is told
+        assert reveals(secret * 3 + 1, secret) is told
         assert copies(secret * 3 + 1, secret) is told
-        assert tells(secret, secret)  # a copy is one, however short
+        assert reveals(secret, secret)  # a copy is one, however short
 
 
 @pytest.mark.parametrize("n_values", [1, 2])

@@ -141,8 +141,8 @@ def check_dealt(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, b
     spoiled = len(set(block[shown][number[:n_rows][shown] != number[n_rows:][had]].tolist()))
     problems = [f"{spoiled} blocks do not have the other columns of their originals"] if spoiled else []
     if not problems and _stay_with_their_people(number[:n_rows], number[n_rows:], block):
-        problems.append("too many rows have the other columns of their own original to be dealt out by chance")
-    findings.judge("dealt out", problems, "other columns stay within blocks, as whole tuples")
+        problems.append("too many rows have the other columns of their own original to be shuffled by chance")
+    findings.judge("shuffled columns", problems, "other columns stay within blocks, as whole tuples")
 
 
 def _stay_with_their_people(shown: Array, own: Array, block: Array) -> bool:

@@ -65,7 +65,7 @@ def check_into(
         return
     claims = _check_manifest(findings, manifest)
     if claims is None:
-        findings.skip("payload", "not looked at: the manifest cannot be relied on")
+        findings.skip("payload", "not checked: the manifest cannot be relied on")
         return
     if len(tables) != 1:
         findings.judge("payload", [f"{len(tables)} tables were given, and rows are one"], "")
@@ -75,7 +75,7 @@ def check_into(
     check_rows(findings, claims, frame.height)
     check_counts(findings, claims)
     if payload is None:
-        findings.skip("promises", "not looked at: the payload cannot be read")
+        findings.skip("promises", "not checked: the payload cannot be read")
         return
     check_labels(findings, claims, payload)
     findings.note_word(claims.tokens, claims.parameters, declared_names(claims, payload))
@@ -91,8 +91,8 @@ def check_into(
         findings.skip("k", "needs the original: rows of a non-homogeneous release do not form groups")
         findings.levels["k"] = None
     if claims.in_shares:
-        findings.skip("blocks", "needs the original: what its rows share out in blocks was not looked at")
-    findings.skip("original", "needs the original: whether cells cover their people was not looked at", needed=False)
+        findings.skip("blocks", "needs the original: whether blocks keep the promises was not checked")
+    findings.skip("original", "needs the original: whether cells cover their people was not checked", needed=False)
 
 
 def _say_what_is_open(findings: Findings, claims: Claims) -> None:

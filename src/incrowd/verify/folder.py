@@ -65,7 +65,7 @@ def check_folder(
         private = beside if beside.is_dir() else None
     owned = None if private is None else _read_private(findings, private, folder, files, manifest)
     if not isinstance(manifest, dict) or len(tables) < len(stems):
-        findings.skip("payload", "not looked at: the files cannot be read")
+        findings.skip("payload", "not checked: the files cannot be read")
         return findings.verdict()
     if rows is not None:
         names = _row_maps(manifest)

@@ -209,7 +209,7 @@ def method_problems(
     if not isinstance(method["parameters"], dict):
         return ["method.parameters is not an object"], None
     if name not in PARAMETERS:
-        return [], f"method {name!r} is not one that this verifier knows: its parameters were not looked at"
+        return [], f"method {name!r} is not one that this verifier knows: its parameters were not checked"
     if (name in _PROJECTIONS) != (payload == "projections"):
         return [f"method {name!r} does not publish {payload}"], None
     problems = _parameter_problems(name, parameters)

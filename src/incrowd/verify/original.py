@@ -133,7 +133,7 @@ def _find_behind(
         if not findings.judge("rows kept", problems, "no released row comes from an original that is dropped"):
             return None
     else:
-        findings.skip("row map", "needs the owner's private folder: whose row is whose was not looked at")
+        findings.skip("row map", "needs the owner's private folder: whose row is whose was not checked")
         rows = np.flatnonzero(~originals.dropped)
     certain = mapped or claims.rows["suppressed"] == 0
     counted = np.zeros(len(originals.dropped), np.bool_)  # to count rows in their order is faster than in any other
@@ -192,7 +192,7 @@ def _published_leaves(
     if kept is not None and kept.domains is not None:
         owned = check_domains(findings, claims, payload, originals, kept.domains, counts)
     else:
-        findings.skip("domains", "needs the owner's private folder: joined values were not looked up")
+        findings.skip("domains", "needs the owner's private folder: joined values were not checked")
     found = []
     for q, column, table in zip(claims.quasi, originals.quasi, owned, strict=True):
         own = table if table is not None else leaf_table(q, _plain(q, column))
@@ -247,7 +247,7 @@ def _check_others(
     if not claims.in_shares or not claims.other:
         return
     if kept is None or kept.blocks is None:
-        findings.skip("dealt out", "needs the owner's private folder, which knows the blocks")
+        findings.skip("shuffled columns", "needs the owner's private folder, which knows the blocks")
         return
     own = _read_others(claims, payload, original, behind)
     check_dealt(findings, payload.frame.select(claims.other), own, kept.blocks["block"].to_numpy())
@@ -281,11 +281,11 @@ def _check_blocks(findings: Findings, claims: Claims, payload: Payload, behind: 
 def _check_rings(
     findings: Findings, claims: Claims, payload: Payload, behind: Behind, kept: Kept | None, *, promises_only: bool
 ) -> bool:
-    """Judge rows that were dealt out on rings; tell whether the rings were fit to judge by."""
+    """Judge rows that were shuffled on rings; tell whether the rings were fit to judge by."""
     if claims.homogeneous or payload.counts is not None:
         return False
     if kept is None or kept.rings is None or not behind.mapped:
-        findings.skip("rings", "needs the owner's private folder, which knows where rows were dealt out")
+        findings.skip("rings", "needs the owner's private folder, which says how rows were shuffled")
         return False
     return check_rings(findings, claims, payload, behind.codes, kept.rings, promises_only=promises_only)
 

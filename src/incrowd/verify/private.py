@@ -44,7 +44,7 @@ def read_private(findings: Findings, claims: Claims, private: Mapping[str, Any] 
     lacking = [name for name in needed if name not in private]
     strange = [str(name)[:40] for name in private if name not in needed]
     if list(private) == ["rows"]:
-        findings.skip("private folder", "only the row map was given: evidence and exact domains were not looked at")
+        findings.skip("private folder", "only the row map was given: evidence and exact domains were not checked")
         lacking = []
     problems = [f"lacks {', '.join(lacking)}, without which not everything can be checked"] if lacking else []
     problems += [f"holds {', '.join(strange)}, which do not belong to it"] if strange else []

@@ -15,7 +15,7 @@ from incrowd.verify.groups import combine
 from incrowd.verify.original import row_map_problems
 from incrowd.verify.payload import wrong_rows
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown
-from incrowd.verify.sideways import copies, repeats_shuffled, tells
+from incrowd.verify.sideways import copies, repeats_shuffled, reveals
 from incrowd.verify.verdict import Findings
 
 
@@ -177,7 +177,7 @@ def _check_sideways(
                     known = "dropped" if secret in claims.dropped else "unpublished"
                     problems.append(f"column {name!r} repeats the {known} column {secret!r}")
             if claims.columns[name].role == "other":
-                disguised = [q for q in claims.quasi if q in behind.columns and tells(behind[name], behind[q])]
+                disguised = [q for q in claims.quasi if q in behind.columns and reveals(behind[name], behind[q])]
                 problems += [f"column {name!r} tells the quasi-identifier {quasi!r}" for quasi in disguised]
     unknown = [name for name in (*claims.left_out, *claims.dropped) if name not in behind.columns]
     problems += [f"{len(unknown)} columns that are left out or dropped are none of the original"] if unknown else []

@@ -60,7 +60,7 @@ def check_projections_into(
     if reading.unchecked is not None:
         findings.skip("method", reading.unchecked)
     if claims is None:
-        findings.skip("payload", "not looked at: the manifest cannot be relied on")
+        findings.skip("payload", "not checked: the manifest cannot be relied on")
         return
     others = [name for name, shown in claims.columns.items() if shown.role == "other"]
     others += [claims.target.name] if claims.target.role == "other" else []
@@ -70,11 +70,11 @@ def check_projections_into(
     promises = counted(len(claims.promises), "promise")
     findings.judge("promises", reading.promises, f"{promises}, none trivially unsatisfiable")
     if not _check_columns(findings, claims, frames):
-        findings.skip("promises", "not looked at: the projections cannot be read")
+        findings.skip("promises", "not checked: the projections cannot be read")
         return
     check_order(findings, frames)
     if not _check_rows(findings, claims, frames):
-        findings.skip("promises", "not looked at: the rows are not those that were announced")
+        findings.skip("promises", "not checked: the rows are not those that were announced")
         return
     classes = _check_classes(findings, claims, frames)
     _check_values(findings, claims, frames)
@@ -82,7 +82,7 @@ def check_projections_into(
     if original is not None and classes is not None:
         check_original(findings, claims, frames, classes, original, private)
     elif original is None:
-        why = "needs the original: whether the projections are those of the people was not looked at"
+        why = "needs the original: whether the projections are those of the people was not checked"
         findings.skip("original", why, needed=False)
 
 

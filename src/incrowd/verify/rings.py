@@ -1,4 +1,4 @@
-"""Rows that were dealt out on rings: whether each person has k equally good rows, and none of them says too much."""
+"""Rows that were shuffled on rings: whether each person has k equally good rows, and none of them says too much."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_rings(
     if laid is not None:
         problems += wrong_rows(_astray(laid), "have an original that is not in the window of their cell")
         if _stand_alike(laid):
-            problems.append("too many rings have their originals at the same distance to be dealt out by chance")
+            problems.append("too many rings have their originals at the same distance to be shuffled by chance")
         for m, (q, own) in enumerate(zip(claims.quasi, codes, strict=True)):
             cell = payload.cells.cell[m][laid.cell_row]
             lo, hi = payload.cells.lo[m][cell], payload.cells.hi[m][cell]

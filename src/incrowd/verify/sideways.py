@@ -1,4 +1,4 @@
-"""What may not leave the house by a side door: untouched columns that were touched, or that tell hidden ones."""
+"""Untouched columns: they are their originals' values, and reveal no column that the release hides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rule = Callable[[pl.Series, pl.Series], tuple[int, int]]
 """Counts the rows that a rule gets wrong, and the values of the secret that it takes to write the rule down."""
 
 FEW_WRONG = 0.05
-"""Share of rows that a column may get wrong and still tell another one."""
+"""Share of rows that a column may get wrong and still reveal another one."""
 
 _BEYOND_CHANCE = 14.0  # logarithm: columns that have nothing to do with each other look like it once in 10^6 tables
 _PROBE, _PROBE_WRONG = 2048, 2 * FEW_WRONG
@@ -28,27 +28,27 @@ _NEARLY_UNIQUE = 0.9
 
 
 def check_other(findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, rows: Array) -> None:
-    """Columns that are kept as they are hold their originals' values, and tell none that the release hides.
+    """Columns that are kept as they are hold their originals' values, and reveal none that the release hides.
 
-    Where they are dealt out within blocks, whose they are is a question for the check of blocks.
+    Where they are shuffled within blocks, whose they are is a question for the check of blocks.
     """
     if not claims.other:
-        findings.judge("other columns", [], "0 columns, none tells what is hidden")
+        findings.judge("other columns", [], "0 columns, none reveals what is hidden")
         return
     problems = []
     behind = original[rows]
-    is_dealt = claims.sensitive is not None and claims.sensitive.form == "shares"
-    for name in claims.other if not is_dealt else ():
+    is_shuffled = claims.sensitive is not None and claims.sensitive.form == "shares"
+    for name in claims.other if not is_shuffled else ():
         same = shows(payload.frame[name], behind[name], claims.tokens)
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
     hidden = list(_hidden(claims, payload, behind))
     for name in claims.other:
-        told = [secret for secret in hidden if tells(behind[name], behind[secret])]
-        problems += [f"column {name!r} tells the originals of {secret!r}" for secret in told]
+        revealed = [secret for secret in hidden if reveals(behind[name], behind[secret])]
+        problems += [f"column {name!r} reveals the originals of {secret!r}" for secret in revealed]
     unique = [name for name in claims.other if is_nearly_unique(payload.frame[name])]
     noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
     problems = [*problems, noted.removeprefix("; ")] if problems and noted else problems
-    findings.judge("other columns", problems, f"{len(claims.other)} columns, none tells what is hidden{noted}")
+    findings.judge("other columns", problems, f"{len(claims.other)} columns, none reveals what is hidden{noted}")
 
 
 def _hidden(claims: Claims, payload: Payload, behind: pl.DataFrame) -> Iterator[str]:
@@ -66,8 +66,8 @@ def is_nearly_unique(column: pl.Series) -> bool:
     return len(column) >= _MANY_ROWS and column.n_unique() > _NEARLY_UNIQUE * len(column)
 
 
-def tells(column: pl.Series, secret: pl.Series) -> bool:
-    """Tell whether a column gives away another one in all but a few rows: by the same value, by a value, by its order.
+def reveals(column: pl.Series, secret: pl.Series) -> bool:
+    """Tell whether a column reveals another one in all but a few rows: by the same value, by a value, by its order.
 
     The values of the secret could stand in many orders. A rule (both are the same; each value of the column goes with
     one of the secret; one rises with the other) describes few of them, with its exceptions. If they are so few that
