@@ -650,12 +650,8 @@ def test_a_cut_may_round_to_the_number_below_it():
     assert _strange_cuts(replace(column, cuts=(2.5,)), pl.Series(["2", "?", "3", "nan"]), ["?"]) == 0
 
 
-@pytest.mark.parametrize("name", ["a column that was not announced", "a row less"])
+@pytest.mark.parametrize("name", ["a column that was not announced", "rows that are not there"])
 def test_promises_that_cannot_be_looked_at_stay_open(made, name):
-    if name == "a row less":
-        made.frames[0] = made.frames[0].head(200)
-        said = "not checked: the rows are not those that were announced"
-    else:
-        made.frames[0] = made.frames[0].with_columns(x=1)
-        said = "not checked: the projections cannot be read"
-    assert [check.detail for check in made.check().checks if check.ok is None] == [said]
+    few = name == "rows that are not there"
+    made.frames[0] = made.frames[0].head(200) if few else made.frames[0].with_columns(x=1)
+    assert [check.name for check in made.check().checks if check.ok is None] == ["promises"]
