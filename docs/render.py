@@ -1,7 +1,7 @@
 """Run the console blocks of a page and write their real output back: ``python docs/render.py README.md``.
 
-Commands begin with ``$``; they run in an empty folder that holds the files of docs/. The same function serves the test
-that keeps the README honest.
+Commands begin with ``$``; they run in an empty folder that holds the files of docs/, in a terminal of 80 columns. The
+test that keeps the README true calls the same function.
 """
 
 import os
@@ -26,7 +26,7 @@ def rendered(page: str) -> str:
 
 def _run(block: str, folder: str) -> str:
     scripts = str(Path(sys.executable).parent)
-    environment = os.environ | {"COLUMNS": "100", "PATH": f"{scripts}:{os.environ['PATH']}", "TERM": "dumb"}
+    environment = os.environ | {"COLUMNS": "80", "PATH": f"{scripts}:{os.environ['PATH']}", "TERM": "dumb"}
     lines = []
     for line in block.splitlines():
         if line.startswith("$ "):

@@ -1,4 +1,4 @@
-"""Files, databases and foreign frames in and out; inside the house every frame is a polars frame."""
+"""Files, databases and frames in and out; everywhere else every frame is a polars frame."""
 
 from __future__ import annotations
 
