@@ -15,6 +15,8 @@ from incrowd.datasets import adult, adult_schema
 from incrowd.kernels.nsvdist import search
 from incrowd.losses import cell_loss
 from incrowd.publish import nsvdist
+from incrowd.publish import prices as prices_file
+from incrowd.publish.prices import make_prices, tables_first
 from incrowd.release.seal import secret_rng
 from owner import exact_rows
 from strategies import tables
@@ -24,8 +26,8 @@ LOSSES = st.sampled_from(["lm", "entropy", "monotone_entropy"])
 
 def fast_members(table, rank, k, cap, loss):
     """Members of every row by the kernel, as rows of the table."""
-    columns = nsvdist.tables_first(table, loss)
-    prices = nsvdist.make_prices(table, columns, loss)
+    columns = tables_first(table, loss)
+    prices = make_prices(table, columns, loss)
     index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, cap, prices)
     jobs = np.arange(table.n_rows)
     lo, hi = np.empty((len(jobs), table.n_quasi), np.int32), np.empty((len(jobs), table.n_quasi), np.int32)
@@ -53,7 +55,7 @@ def test_members_equal_those_of_the_paper(drawn, k, l, loss, seed, leaf_size, ra
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nsvdist, "_LEAF_SIZE", leaf_size)
         if loss == "lm":  # without tables of all ranges
-            patch.setattr(nsvdist, "_LARGEST_RANGES", ranges)
+            patch.setattr(prices_file, "_LARGEST_RANGES", ranges)
         found = fast_members(table, rank, k, cap, loss)
     price = naive_nsvdist.price_of(table.hierarchies, table.marginals, loss)
     for n in range(table.n_rows):
@@ -235,8 +237,8 @@ def test_members_on_adult(loss, l):
     table = Table.encode(adult("train"), adult_schema())
     cap = int(Fraction(k) / Fraction(str(l)))
     rank = np.random.default_rng(5).permutation(table.n_rows)
-    columns = nsvdist.tables_first(table, loss)
-    prices = nsvdist.make_prices(table, columns, loss)
+    columns = tables_first(table, loss)
+    prices = make_prices(table, columns, loss)
     index, rows = nsvdist.make_index(table, columns, np.arange(table.n_rows), rank, cap, prices)
     jobs = np.array([0, 4321, 12345, 30161])
     lo, hi = np.empty((4, table.n_quasi), np.int32), np.empty((4, table.n_quasi), np.int32)
@@ -252,8 +254,8 @@ def test_many_equal_rows_are_quick():
     n = 20_000
     frame = pl.DataFrame({"a": [0, 1] * (n // 2), "s": ["x", "y"] * (n // 2)})
     table = Table.encode(frame, ic.Schema(quasi={"a": ic.Intervals()}, sensitive="s"))
-    columns = nsvdist.tables_first(table, "lm")
-    prices = nsvdist.make_prices(table, columns, "lm")
+    columns = tables_first(table, "lm")
+    prices = make_prices(table, columns, "lm")
     index, _ = nsvdist.make_index(table, columns, np.arange(n), np.arange(n), 5, prices)
     assert (index.last - index.first[:-1]).tolist() == [6, 6]
     assert ic.NSVDist(k=10, l=2).publish(frame, table.schema).verify(frame).ok

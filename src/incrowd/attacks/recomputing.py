@@ -19,7 +19,8 @@ from incrowd.coding import Table
 from incrowd.hierarchy import Spec
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.nsvdist import search
-from incrowd.publish.nsvdist import NSVDist, make_index, make_jobs, make_prices, tables_first
+from incrowd.publish.nsvdist import NSVDist, make_index, make_jobs
+from incrowd.publish.prices import make_prices, tables_first
 from incrowd.schema import Schema
 
 _LEAST_SIGHTINGS = 6

@@ -71,7 +71,7 @@ from incrowd.kernels.seqa import (
 )
 from incrowd.privacy import Privacy, exact
 from incrowd.publish.mondrian import Mondrian
-from incrowd.publish.nsvdist import Loss, make_prices, tables_first
+from incrowd.publish.prices import Loss, make_prices, tables_first
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 
 Start = Literal["mondrian", "single_mondrian", "random"]
