@@ -45,7 +45,8 @@ def test_evaluate_a_method(monkeypatch, capsys):
     code, out, _ = run(monkeypatch, capsys, *given, "--classifiers", "tree,naive_bayes", "--json")
     found = json.loads(out)
     assert code == 0
-    assert [row["classifier"] for row in found["classifiers"]] == ["tree", "naive_bayes"]
+    assert [row["classifier"] for row in found["classifiers"]] == ["tree", "naive_bayes"] * 2
+    assert [row["training"] for row in found["classifiers"]] == ["recommended"] * 2 + ["samples"] * 2
     assert found["classifiers"][0]["original"] == 1
 
 

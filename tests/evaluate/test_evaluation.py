@@ -16,6 +16,7 @@ from incrowd.evaluate.training_data import training_data
 from incrowd.learn.naive_bayes import NaiveBayes
 
 QUICK = {"classifiers": "naive_bayes", "samples": 2}
+DRAWN = QUICK | {"training": "samples"}
 SHORT = {"generations": 2, "population": 6}
 
 
@@ -48,7 +49,7 @@ def test_a_release_sees_only_the_training_rows_of_its_fold(monkeypatch):
 
     monkeypatch.setattr(ic.Mondrian, "publish", spying_publish)
     monkeypatch.setattr(evaluation, "judge_release", spying_judge)
-    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=3, **QUICK)
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=3, **DRAWN)
     assert len(published) == len(tested) == 3
     assert all(not train & test and len(train | test) == 200 for train, test in zip(published, tested, strict=True))
     assert set.union(*tested) == set(range(200))
@@ -57,7 +58,9 @@ def test_a_release_sees_only_the_training_rows_of_its_fold(monkeypatch):
 
 
 def test_means_and_retention_are_of_folds_and_samples():
-    found = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv="2x2", classifiers="tree,naive_bayes", samples=2)
+    found = ic.evaluate(
+        "mondrian", people(), SCHEMA, k=5, cv="2x2", classifiers="tree,naive_bayes", samples=2, training="samples"
+    )
     scores, row = found.scores, found.frame.row(0, named=True)
     mine = scores.filter((pl.col("data") == "release") & (pl.col("classifier") == "tree"))
     assert (mine.height, row["fits"]) == (8, 8)
@@ -70,7 +73,7 @@ def test_means_and_retention_are_of_folds_and_samples():
 
 
 def test_retention_has_an_interval_over_folds_beside_their_own_baselines(compared):
-    found = ic.evaluate("mondrian", people(), SCHEMA, k=20, cv=5, **QUICK)
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=20, cv=5, **DRAWN)
     row = found.frame.row(0, named=True)
     by_fold = {
         data: [group["accuracy"].mean() for _, group in part.sort("fold").group_by("fold", maintain_order=True)]
@@ -123,12 +126,12 @@ def test_the_same_seed_gives_the_same_scores_and_another_one_others():
 
 
 def test_with_k_1_nothing_is_lost():
-    found = ic.evaluate("mondrian", people(), SCHEMA, k=1, holdout=people(100, seed=1), **QUICK).frame
+    found = ic.evaluate("mondrian", people(), SCHEMA, k=1, holdout=people(100, seed=1), **DRAWN).frame
     assert found["accuracy"].item() == found["original"].item()
     assert found["retention"].item() == 1
 
 
-@pytest.mark.parametrize("training", ["samples", "soft", "cells", "majority_labels"])
+@pytest.mark.parametrize("training", ["recommended", "samples", "soft", "cells", "majority_labels"])
 @pytest.mark.parametrize(("method", "test"), [("nsvdist", "raw"), ("mondrian", "raw"), ("mondrian", "generalized")])
 def test_every_way_to_train_and_to_ask_beats_the_majority(training, method, test):
     found = ic.evaluate(
@@ -136,6 +139,16 @@ def test_every_way_to_train_and_to_ask_beats_the_majority(training, method, test
         classifiers="naive_bayes,tree", samples=1,
     )  # fmt: skip
     assert found.frame["accuracy"].min() > found.frame["majority"].item(0) + 0.1
+
+
+def test_what_is_recommended_stands_beside_samples_and_keeps_more():
+    found = ic.evaluate(
+        "mondrian", people(400), SCHEMA, k=40, holdout=people(400, seed=1), classifiers="tree,naive_bayes"
+    )
+    accuracy = {(row["classifier"], row["training"]): row["accuracy"] for row in found.frame.to_dicts()}
+    assert set(accuracy) == {(name, way) for name in ("tree", "naive_bayes") for way in ("recommended", "samples")}
+    assert accuracy["tree", "recommended"] > accuracy["tree", "samples"]
+    assert found.about["training"] == ["recommended", "samples"]
 
 
 def test_soft_training_is_the_limit_of_many_samples():
@@ -176,14 +189,14 @@ def test_a_release_with_and_without_its_original(tmp_path):
     train, test = people(), people(100, seed=1)
     release = ic.publish(train, SCHEMA, method="nsvdist", k=5, seed=1)
     release.save(tmp_path / "release")
-    full = ic.evaluate(release, holdout=test, original=train, **QUICK)
-    loaded = ic.evaluate(tmp_path / "release", holdout=test, original=train, **QUICK)
+    full = ic.evaluate(release, holdout=test, original=train, **DRAWN)
+    loaded = ic.evaluate(tmp_path / "release", holdout=test, original=train, **DRAWN)
     assert full.frame.drop("seconds").columns == loaded.frame.drop("seconds").columns
     assert full.frame["original"].item() == loaded.frame["original"].item()
-    by_method = ic.evaluate("nsvdist", train, SCHEMA, k=5, holdout=test, **QUICK).frame
+    by_method = ic.evaluate("nsvdist", train, SCHEMA, k=5, holdout=test, **DRAWN).frame
     assert full.frame["original"].item() == by_method["original"].item()
     assert full.frame["majority"].item() == by_method["majority"].item()
-    bare = ic.evaluate(release, holdout=test, **QUICK)
+    bare = ic.evaluate(release, holdout=test, **DRAWN)
     assert bare.frame["majority"].item() == full.frame["majority"].item()
     assert bare.frame["retention"].item() is None
     assert "original" in bare.notes[0]
@@ -194,7 +207,7 @@ def test_test_rows_may_have_classes_and_values_that_training_rows_lack():
     test = people(100, seed=1).with_columns(job=pl.when(pl.col("age") == 33).then(pl.lit("zz")).otherwise("job"))
     schema = ic.Schema(quasi={"age": ic.Intervals(), "job": None}, sensitive="risk", identifiers=["id"])
     for way in ("raw", "generalized"):
-        found = ic.evaluate("mondrian", train, schema, k=5, holdout=test, test=way, **QUICK)
+        found = ic.evaluate("mondrian", train, schema, k=5, holdout=test, test=way, **DRAWN)
         assert 0.3 < found.frame["accuracy"].item() < 1
     release = ic.publish(train, schema, method="mondrian", k=5)
     assert ic.evaluate(release, holdout=test, training="soft", **QUICK).frame["accuracy"].item() > 0.3
@@ -320,7 +333,7 @@ def test_the_original_of_projections_has_the_columns_that_were_left_out():
 )
 def test_what_cannot_be_evaluated_is_refused_with_a_reason(what, options, said):
     if said is None:
-        assert ic.evaluate(what, people(), SCHEMA, **options, **QUICK).frame["accuracy"].item() == 0
+        assert ic.evaluate(what, people(), SCHEMA, **options, **DRAWN).frame["accuracy"].item() == 0
         return
     with pytest.raises(ic.IncrowdError, match=said):
         ic.evaluate(what, people(), SCHEMA, **(QUICK | options))
@@ -344,7 +357,9 @@ def test_an_evaluation_shows_itself(tmp_path):
     assert "<table" in found._repr_html_()
     plots.save(found.plot(theme="dark"), tmp_path / "a.svg")
     labels = [text.get_text() for text in found.plot().axes[0].get_yticklabels()]
-    assert labels == ["tree", "naive_bayes"]
+    assert labels == [f"{name} ({way})" for way in evaluation.DEFAULT_TRAINING for name in ("tree", "naive_bayes")]
+    alone = ic.evaluate("mondrian", people(), SCHEMA, k=5, cv=2, training="soft", **QUICK)
+    assert [text.get_text() for text in alone.plot().axes[0].get_yticklabels()] == ["naive_bayes"]
     assert found.plot()._repr_png_().startswith(b"\x89PNG")
 
 

@@ -23,7 +23,7 @@ _Classifiers = Annotated[
 _Cv = Annotated[str | None, typer.Option(help="Folds, or repeats and folds such as 5x2; 10 without --test.")]
 _Test = Annotated[str | None, typer.Option(help="Table of test rows.")]
 _Samples = Annotated[int, typer.Option(help="Samples drawn from each release.")]
-_Training = Annotated[str, typer.Option(help="samples, soft, cells or majority_labels.")]
+_Training = Annotated[str, typer.Option(help="recommended, samples, soft, cells or majority_labels.")]
 _Rows = Annotated[str, typer.Option("--test-rows", help="raw, or generalized as the release is.")]
 _Plot = Annotated[Path | None, typer.Option(help="Draw a figure into this .svg or .png file.")]
 _Dark = Annotated[bool, typer.Option("--dark", help="Draw it on a dark background.")]
@@ -45,7 +45,9 @@ def evaluate(
     cv: _Cv = None,
     classifiers: _Classifiers = _DEFAULT,
     samples: _Samples = 10,
-    training: _Training = "samples",
+    training: Annotated[
+        str, typer.Option(help="recommended, samples, soft, cells or majority_labels; several with commas.")
+    ] = "recommended,samples",
     test_rows: _Rows = "raw",
     seed: Seed = 0,
     plot: _Plot = None,
@@ -64,7 +66,7 @@ def evaluate(
 
         found = workflow.evaluate(
             data, schema=schema, method=method, parameters=given or None, test=test, original=original, cv=cv,
-            classifiers=classifiers, samples=samples, training=training, test_rows=test_rows, seed=seed,
+            classifiers=classifiers, samples=samples, training=training.split(","), test_rows=test_rows, seed=seed,
             run=workflow.Run(progress, jobs),
         )  # fmt: skip
     _finish(screen, found, plot, dark=dark)
@@ -85,7 +87,7 @@ def compare(
     cv: _Cv = None,
     classifiers: _Classifiers = _DEFAULT,
     samples: _Samples = 10,
-    training: _Training = "samples",
+    training: _Training = "recommended",
     test_rows: _Rows = "raw",
     losses: Annotated[
         str, typer.Option("--loss", help="Losses of the releases, comma-separated; lm is the detail lost.")

@@ -147,7 +147,7 @@ def compare(
     cv: int | str | None = None,
     holdout: Any = None,  # noqa: ANN401
     samples: int = 10,
-    training: Training = "samples",
+    training: Training = "recommended",
     test: TestRows = "raw",
     losses: str | Iterable[str] = ("lm",),
     seed: int = 0,

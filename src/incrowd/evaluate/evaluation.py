@@ -24,7 +24,7 @@ import polars as pl
 
 from incrowd import io, plots
 from incrowd.errors import ParameterError
-from incrowd.evaluate.classifiers import chosen
+from incrowd.evaluate.classifiers import Classifier, chosen
 from incrowd.evaluate.protocol import (
     Fold,
     Record,
@@ -43,8 +43,10 @@ from incrowd.release import Release
 from incrowd.schema import Schema
 
 DEFAULT_CLASSIFIERS = ("tree", "naive_bayes", "logistic")
+DEFAULT_TRAINING: tuple[Training, ...] = ("recommended", "samples")
 
 _SHOWN = ("classifier", "retention", "accuracy", "original", *SCORES[1:])
+_SHOWN_BESIDE = ("classifier", "training", "retention", "accuracy", "original", "balanced_accuracy", "log_loss")
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,22 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        lines = [self._title(), "", *aligned(self.frame, _SHOWN)]
+        lines = [self._title(), "", *aligned(self.frame, self._shown)]
         notes = [*self.notes, *nothing_to_keep(self.frame)]
-        below = [*explained(self.frame, _SHOWN, self.about["folds"]), *(f"Note: {note}" for note in notes)]
+        below = [*explained(self.frame, self._shown, self.about["folds"]), *(f"Note: {note}" for note in notes)]
         return "\n".join([*lines, "", *below] if below else lines)
 
+    @property
+    def _shown(self) -> tuple[str, ...]:
+        """The columns for people; those of several ways to train leave some scores to `frame`."""
+        return _SHOWN if self.frame["training"].n_unique() == 1 else _SHOWN_BESIDE
+
+    def _named(self, row: Mapping[str, Any]) -> str:
+        several = self.frame["training"].n_unique() > 1
+        return f"{row['classifier']} ({row['training']})" if several else str(row["classifier"])
+
     def __repr__(self) -> str:
-        kept = ", ".join(f"{row['classifier']} {percent(row['retention'])}" for row in self.frame.to_dicts())
+        kept = ", ".join(f"{self._named(row)} {percent(row['retention'])}" for row in self.frame.to_dicts())
         return f"Evaluation({self.about['method']}: retention {kept})"
 
     def _repr_html_(self) -> str:
@@ -106,7 +117,8 @@ class Evaluation:
     def _title(self) -> str:
         about = self.about
         given = ", ".join(f"{name} = {value}" for name, value in about["parameters"].items() if value is not None)
-        plan = f"trained on {about['training']}, tested on {about['test']} rows, {about['plan']}"
+        plan = f"tested on {about['test']} rows, {about['plan']}"
+        plan = f"trained on {about['training'][0]}, {plan}" if len(about["training"]) == 1 else plan
         return f"{about['method']} ({given}): {plan}" if given else f"{about['method']}: {plan}"
 
     def plot(self, *, theme: plots.Theme = "light") -> plots.Figure:
@@ -125,7 +137,7 @@ class Evaluation:
         for place, row in zip(places, rows, strict=True):
             if row["low"] is not None:
                 axes.plot([row["low"], row["high"]], [place, place], "-", color=colours[0], linewidth=2)
-        axes.set_yticks(places, [row["classifier"] for row in rows])
+        axes.set_yticks(places, [self._named(row) for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("accuracy")
         ink = axes.xaxis.label.get_color()
@@ -145,7 +157,7 @@ def evaluate(
     original: Any = None,  # noqa: ANN401
     samples: int = 10,
     classifiers: str | Iterable[str] = DEFAULT_CLASSIFIERS,
-    training: Training = "samples",
+    training: Training | Sequence[Training] = DEFAULT_TRAINING,
     test: TestRows = "raw",
     seed: int = 0,
     progress: Progress | None = None,
@@ -170,17 +182,20 @@ def evaluate(
     classifiers
         Names, see `incrowd.evaluate.classifiers`.
     training, test
-        What classifiers are trained on and tested with, see `incrowd.evaluate.training_data`.
+        What classifiers are trained on and tested with, see `incrowd.evaluate.training_data`; of training, several
+        ways may stand beside each other. By default what we recommend, and samples as the NSVDist paper draws them.
     seed
         Of folds, releases and samples: the releases of an evaluation are not for publication.
     progress
         Called with (stage, done, total).
     """
-    check_choice("training", training, Training)
+    trainings = [training] if isinstance(training, str) else list(training)
+    for way in trainings:
+        check_choice("training", way, Training)
     check_choice("test", test, TestRows)
     check_samples(samples)
     learners = chosen(classifiers)
-    settings: dict[str, Any] = {"training": training, "test": test, "samples": samples, "seed": seed}
+    settings: dict[str, Any] = {"trainings": trainings, "test": test, "samples": samples, "seed": seed}
     report = progress or (lambda _stage, _done, _total: None)
     found = _as_release(what)
     if found is not None:
@@ -191,7 +206,7 @@ def evaluate(
         fold = fold_of_release(found, rows, None if original is None else io.to_polars(original))
         report("judging", 0, 1)
         records = judge_baselines(fold, [] if original is None else learners, seed=seed)
-        records += judge_release(found, fold, learners, **settings)
+        records += _judge(found, fold, learners, **settings)
         report("judging", 1, 1)
         made = found.manifest.method
         notes = ["retention needs the original table to compare with (original)"]
@@ -208,7 +223,7 @@ def evaluate(
                 else []
             )
         about = _about(made.name, made.parameters, "a single test set", 1, fold, settings)
-        return Evaluation(about, records, [*notes, *fold.unseen_classes(), *_more_notes(found, training)])
+        return Evaluation(about, records, [*notes, *fold.unseen_classes(), *_more_notes(found, trainings)])
     if frame is None or schema is None:
         fact = f"A method is evaluated on a table, and the {'frame' if frame is None else 'schema'} is missing"
         raise ParameterError(fact, f"write evaluate({what!r}, frame, schema, k=10, cv=10)")
@@ -225,8 +240,8 @@ def evaluate(
         release = publisher.publish(fold.train.source, schema, seed=seed)
         seconds = round(time.perf_counter() - start, 4)
         records += judge_baselines(fold, learners, seed=seed)
-        records += [{**record, "publishing": seconds} for record in judge_release(release, fold, learners, **settings)]
-        notes = _more_notes(release, training)
+        records += [{**record, "publishing": seconds} for record in _judge(release, fold, learners, **settings)]
+        notes = _more_notes(release, trainings)
     report("folds", n, n)
     assert share is not None
     made = release.manifest.method
@@ -234,6 +249,19 @@ def evaluate(
         share.unseen_classes() if holdout is not None else []
     )  # in cross-validation every fold may lack a rare class
     return Evaluation(_about(publisher.name, made.parameters, plan, n, share, settings), records, notes)
+
+
+def _judge(
+    release: Release,
+    fold: Fold,
+    learners: Sequence[Classifier],
+    *,
+    trainings: Sequence[Training],
+    **settings: Any,  # noqa: ANN401
+) -> list[Record]:
+    """Return scores of classifiers trained on a release in each of several ways; projections have one of their own."""
+    ways = trainings[:1] if release.has_own_classifier else trainings
+    return [record for way in ways for record in judge_release(release, fold, learners, training=way, **settings)]
 
 
 def check_samples(samples: int) -> None:
@@ -268,24 +296,30 @@ def plan_of(
 
 
 def summaries(records: Sequence[Record], test_share: float) -> list[dict[str, Any]]:
-    """Return one row per classifier: means over folds and samples, with intervals and both baselines."""
-    names = list(dict.fromkeys(r["classifier"] for r in records if r["data"] == "release"))
+    """Return a row per classifier and way to train: means over folds and samples, with intervals and both baselines."""
+    ways = list(dict.fromkeys((r["classifier"], r.get("training")) for r in records if r["data"] == "release"))
     majority = _mean(records, "majority", None, "accuracy")
     rows = []
-    for name in names:
-        mine = [r for r in records if r["data"] == "release" and r["classifier"] == name]
+    for name, training in ways:
+        mine = [r for r in records if (r["data"], r["classifier"], r.get("training")) == ("release", name, training)]
         numbers = sorted({r["fold"] for r in mine})
         values = [[r["accuracy"] for r in mine if r["fold"] == number] for number in numbers]
         ends = interval(values, test_share)
         low, high = (None, None) if ends is None else (max(0.0, ends[0]), min(1.0, ends[1]))
-        accuracy = _mean(records, "release", name, "accuracy")
+        accuracy = _mean(mine, "release", name, "accuracy")
         original = _mean(records, "original", name, "accuracy")
         assert accuracy is not None
         kept = None if majority is None else retention(accuracy, majority=majority, original=original)
         kept_low, kept_high = (None, None) if kept is None else _kept_ends(records, name, numbers, values, test_share)
-        row = {"classifier": name, "retention": kept, "retention_low": kept_low, "retention_high": kept_high}
+        row = {
+            "classifier": name,
+            "training": training,
+            "retention": kept,
+            "retention_low": kept_low,
+            "retention_high": kept_high,
+        }
         row |= {"accuracy": accuracy, "low": low, "high": high, "majority": majority, "original": original}
-        row |= {score: _mean(records, "release", name, score) for score in SCORES[1:]}
+        row |= {score: _mean(mine, "release", name, score) for score in SCORES[1:]}
         rows.append(row | {"fits": len(mine), "seconds": sum(r["seconds"] for r in mine)})
     return rows
 
@@ -343,17 +377,20 @@ def _about(
         "parameters": {name: value for name, value in parameters.items() if name in ("k", "l")},
         "plan": plan,
         "folds": n,
-        **{name: value for name, value in settings.items() if name != "seed"},
+        "training": settings["trainings"],
+        **{name: settings[name] for name in ("test", "samples")},
         "rows": {"train": n_train, "test": fold.test.n_rows},
         "test_share": fold.test.n_rows / max(1, n_train),
     }
 
 
-def _more_notes(release: Release, training: Training) -> list[str]:
+def _more_notes(release: Release, trainings: Sequence[Training]) -> list[str]:
     if release.has_own_classifier:
-        ignored = f"training={training!r} is for generalized rows; projections come with a classifier of their own"
-        return [ignored] if training != "samples" else []
-    if training == "samples" and release.class_is_drawn:
-        noise = "samples draw each row's class from its distribution, which adds much noise"
-        return [f"{noise}: training='soft' or 'majority_labels' may keep more"]
+        ignored = "ways to train are for generalized rows; projections come with a classifier of their own"
+        return [ignored] if set(trainings) - set(DEFAULT_TRAINING) else []
+    if list(trainings) == ["samples"] and release.class_is_drawn:
+        noise = "samples draw each row's class from its distribution, which hides much from a learner"
+        return [f"{noise}: training='recommended' or 'soft' may keep more"]
+    if "recommended" in trainings:
+        return ["recommended training is for accuracy: its probabilities are too sure (log-loss)"]
     return []

@@ -10,6 +10,7 @@ from test rows as well.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -184,18 +185,24 @@ def judge_release(
     """Return scores of classifiers that were trained on a release of the fold's training rows."""
     if release.has_own_classifier:
         records = [_judge_itself(cast("ProjectionRelease", release), fold, learner, seed) for learner in learners]
-        return [{"fold": fold.number, "sample": 0, **record} for record in records]
+        return [{"fold": fold.number, "sample": 0, "training": "its own", **record} for record in records]
     records = []
     rows = cast("RowRelease", release)
-    pairs = training_data(
-        rows, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed
-    )
-    for number, pair in enumerate(pairs):
-        for learner in learners:
-            start = time.perf_counter()
-            found = learner.predict(pair.train, pair.test, seed)
-            record = _record("release", learner, fold.truth, found, start)
-            records.append({"fold": fold.number, "sample": number, **record})
+    own = {learner.sharpen for learner in learners} if training == "recommended" else {math.inf}
+    for sharpen in sorted(own, reverse=True):
+        pairs = training_data(
+            rows, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed,
+            sharpen=sharpen,
+        )  # fmt: skip
+        mine = [learner for learner in learners if training != "recommended" or learner.sharpen == sharpen]
+        for number, pair in enumerate(pairs):
+            for learner in mine:
+                start = time.perf_counter()
+                found = learner.predict(pair.train, pair.test, seed)
+                record = _record("release", learner, fold.truth, found, start)
+                records.append({"fold": fold.number, "sample": number, "training": training, **record})
+    order = {learner.name: place for place, learner in enumerate(learners)}
+    records.sort(key=lambda record: (record["sample"], order[record["classifier"]]))
     return records
 
 

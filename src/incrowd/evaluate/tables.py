@@ -3,13 +3,13 @@ r"""Frames as text for people: aligned columns, shares in percent.
 >>> import polars as pl
 >>> print("\n".join(aligned(pl.DataFrame({"classifier": ["tree"], "accuracy": [0.8123], "lm": [0.5]}))))
 classifier  accuracy     lm
-tree          81.2 %  0.500
+tree           81.2%  0.500
 
 An interval stands beside its share:
 
 >>> print("\n".join(aligned(pl.DataFrame({"accuracy": [0.8123], "low": [0.7], "high": [1.0]}), ["accuracy"])))
 accuracy
-81.2 % [70.0, 100]
+81.2% [70.0, 100]
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def explained(frame: pl.DataFrame, names: Sequence[str], n_folds: int) -> list[s
     if not _has_value(frame, "low"):
         return lines
     if n_folds == 1:
-        lines.append("[low, high]: 95 % interval over samples of the release, on these test rows only")
+        lines.append("[low, high]: 95% interval over samples of the release, on these test rows only")
     else:
-        lines.append("[low, high]: 95 % interval over folds, corrected for shared training rows")
+        lines.append("[low, high]: 95% interval over folds, corrected for shared training rows")
     if frame.drop_nulls(["retention", "low"])["retention_low"].null_count():
         lines.append("retention without [low, high]: the gain of the original is too uncertain itself")
     return lines
@@ -61,7 +61,7 @@ def nothing_to_keep(frame: pl.DataFrame) -> list[str]:
 
 def percent(value: float | None) -> str:
     """Write a share."""
-    return "-" if value is None else f"{100 * value:.1f} %"
+    return "-" if value is None else f"{value:.1%}"
 
 
 def _shown(frame: pl.DataFrame, names: Sequence[str] | None) -> list[str]:

@@ -1,5 +1,8 @@
-"""What classifiers are trained on and tested with: four ways to train on a release, two kinds of test rows.
+"""What classifiers are trained on and tested with: five ways to train on a release, two kinds of test rows.
 
+``recommended``
+    What `RowRelease.training` gives: rows drawn as below, each with the most frequent class of its cell; for naive
+    Bayes, with a class drawn from sharpened shares (`incrowd.evaluate.classifiers`).
 ``samples``
     Concrete rows drawn from the cells and distributions, as in Last et al. 2014, section 5.1; p times.
 ``soft``
@@ -10,7 +13,7 @@
     released (the 255 most frequent ones), which is 1 where the row's own cell lies inside that value: so raw rows
     and generalized ones can be asked about alike.
 ``majority_labels``
-    As ``samples``, but each row gets the most frequent class of its cell, of tied ones the first.
+    ``recommended`` for any classifier: each row gets the most frequent class of its cell, of tied ones the first.
 
 Test rows are ``raw``, or ``generalized`` by the recoding that the release was made with (only the owner has it): then
 they are drawn, softened or taken as cells just as the training rows are. Values outside the domain count as
@@ -20,6 +23,7 @@ is not the class is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -44,7 +48,7 @@ from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, convert, type
 from incrowd.release import Release, RowRelease
 from incrowd.release.soft import Soft
 
-Training = Literal["samples", "soft", "cells", "majority_labels"]
+Training = Literal["recommended", "samples", "soft", "cells", "majority_labels"]
 TestRows = Literal["raw", "generalized"]
 
 _MOST_CELLS = 255
@@ -71,6 +75,7 @@ def training_data(
     test: TestRows = "raw",
     samples: int = 10,
     seed: int = 0,
+    sharpen: float = math.inf,
 ) -> Iterator[TrainTest]:
     """Yield what classifiers are trained on and tested with: one pair per sample, or a single one if nothing is drawn.
 
@@ -82,6 +87,8 @@ def training_data(
         Test rows as they came, with the columns of the release; their class is not used.
     classes
         All classes that there are; see `all_classes`.
+    sharpen
+        Of ``recommended``: see `RowRelease.training`.
     """
     check_choice("training", training, Training)
     check_choice("test", test, TestRows)
@@ -92,8 +99,9 @@ def training_data(
     elif training == "cells":
         yield _from_cells(source, asked)
     else:
+        power = {"samples": None, "majority_labels": math.inf}.get(training, sharpen)
         for number in range(samples):
-            yield _sampled(source, asked, np.random.SeedSequence((seed, number)), training)
+            yield _sampled(source, asked, np.random.SeedSequence((seed, number)), power)
 
 
 def check_choice(name: str, value: object, kind: object) -> None:
@@ -176,42 +184,20 @@ class _Source:
         return beside(learn), beside(ask)
 
 
-def _sampled(source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, training: Training) -> TrainTest:
+def _sampled(
+    source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, sharpen: float | None
+) -> TrainTest:
     release = source.release
     first, second = (int(s.generate_state(1)[0]) for s in seeds.spawn(2))
-    drawn = _polars(release, first)
-    if training == "majority_labels":
-        labels = _majorities(release, source)
-    else:
-        labels = number_of(drawn[source.target], source.classes)
+    own = replace(release, kind="polars")
+    drawn = own.sample(seed=first) if sharpen is None else own.training(sharpen=sharpen, seed=first)
     features = drawn.select([*release.quasi, *source.others])
-    test = source.raw() if asked is None else _polars(asked, second).select(features.columns)
+    test = source.raw()
+    if asked is not None:
+        test = replace(asked, kind="polars").sample(seed=second).select(features.columns)
     encoding = Encoding.of(features)
+    labels = number_of(drawn[source.target], source.classes)
     return TrainTest(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))
-
-
-def _polars(release: RowRelease, seed: int) -> pl.DataFrame:
-    drawn: pl.DataFrame = replace(release, kind="polars").sample(seed=seed)
-    return drawn
-
-
-def _majorities(release: RowRelease, source: _Source) -> Labels:
-    """Return the most frequent class of each row's cell."""
-    counts, values = _class_counts(release)
-    labels: Labels = number_of(values, source.classes)[counts.argmax(axis=1)][release.cell_of]
-    return labels
-
-
-def _class_counts(release: RowRelease) -> tuple[Floats, pl.Series]:
-    """Return how often each class occurs in each cell, as published."""
-    found = release.classes()
-    if found is None:
-        assert release.cell_counts is not None
-        return release.cell_counts.astype(np.float64), release.sensitive_values
-    codes, values = found
-    counts = np.zeros((len(release.cell_lo), len(values)))
-    np.add.at(counts, (release.cell_of, codes), 1)
-    return counts, values
 
 
 def _soft(source: _Source, asked: RowRelease | None) -> TrainTest:
@@ -277,7 +263,7 @@ def _from_cells(source: _Source, asked: RowRelease | None) -> TrainTest:
     cells = beside(learn)
     train, test = source.with_others([Features(cells.X[release.cell_of], cells.blocks)], ask)
     classes, weights, row = _exact_or_weighted(release)
-    labels = number_of(_class_counts(release)[1], source.classes)[classes]
+    labels = number_of(release.cell_class_counts()[1], source.classes)[classes]
     examples = Examples(Features(train.X[row], train.blocks), labels, len(source.classes), weights)
     return TrainTest(examples, test)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.errors import IncompatibleError
+from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import MISSING, Codes, text
 from incrowd.release.atoms import Atoms
@@ -62,6 +62,26 @@ def sample(release: RowRelease, rng: np.random.Generator) -> pl.DataFrame:
     if sensitive is not None:
         columns.append(release.sensitive_values[sensitive].alias(release.manifest.recognized_by[-1]))
     return pl.DataFrame(columns)
+
+
+def draw_training(release: RowRelease, rng: np.random.Generator, sharpen: float) -> pl.DataFrame:
+    """Draw one concrete row per released row, its class from the sharpened shares of its cell."""
+    if release.target is None:
+        fact = "This release has neither a target nor a sensitive column: there is nothing to train for"
+        raise IncompatibleError(fact, "publish with a schema that names a sensitive column or a target")
+    if not sharpen > 0:
+        fact = f"sharpen is {sharpen!r}"
+        raise ParameterError(fact, "use a number above 0: 1 keeps the shares, infinity takes the most frequent class")
+    drawn = sample(release, rng)
+    counts, values = release.cell_class_counts()
+    if np.isinf(sharpen):
+        label = counts.argmax(axis=1)[release.cell_of]
+    else:
+        weight = (counts / counts.max(axis=1, keepdims=True)) ** sharpen
+        up_to = np.cumsum(weight, axis=1)
+        at = rng.random(release.n_rows) * up_to[:, -1][release.cell_of]
+        label = np.minimum((up_to[release.cell_of] <= at[:, None]).sum(axis=1), len(values) - 1)
+    return drawn.with_columns(values.gather(label).alias(release.target))
 
 
 def soften(release: RowRelease) -> Soft:

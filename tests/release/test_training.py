@@ -1,0 +1,56 @@
+"""The one obvious frame to train on."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+
+
+def people(n=400):
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, n)
+    return pl.DataFrame({"age": age, "ill": np.where(rng.random(n) < age / 100, "y", "n")})
+
+
+SCHEMA = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill")
+
+
+@pytest.mark.parametrize("method", [ic.Mondrian(k=20), ic.NSVDist(k=20)], ids=lambda one: one.name)
+def test_every_row_has_the_most_frequent_class_of_its_cell(method):
+    release = method.publish(people(), SCHEMA, seed=1)
+    frame = release.training(seed=1)
+    counts, values = release.cell_class_counts()
+    assert frame["ill"].to_list() == [values[int(v)] for v in counts.argmax(axis=1)[release.cell_of]]
+    assert frame.drop("ill").equals(release.sample(seed=1).drop("ill"))
+    if release.distributions is not None:
+        shown = release.distributions.argmax(axis=1)
+        assert frame["ill"].to_list() == release.sensitive_values.gather(shown).to_list()
+
+
+def test_sharpened_shares_are_drawn_from():
+    """A cell with 3 of 4: the power 2 makes 9 of 10 of it."""
+    frame = pl.DataFrame({"age": [30] * 40_000, "ill": ["y"] * 30_000 + ["n"] * 10_000})
+    release = ic.Mondrian(k=20).publish(frame, SCHEMA, seed=1)
+    for power, share in ((1, 0.75), (2, 0.9), (np.inf, 1.0)):
+        drawn = release.training(sharpen=power, seed=2)["ill"]
+        assert (drawn == "y").mean() == pytest.approx(share, abs=0.01)
+
+
+def test_the_class_may_be_another_column():
+    frame = people().with_columns(buys=pl.when(pl.col("age") > 50).then(pl.lit("a")).otherwise(pl.lit("b")))
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill", other=["buys"], target="buys")
+    release = ic.BestCuts(k=20).publish(frame, schema, seed=1)
+    taught = release.training(seed=1)
+    assert set(taught["buys"].unique()) == {"a", "b"}
+    assert taught.columns == release.sample().columns
+    kept = taught.select(((pl.col("age") > 50) == (pl.col("buys") == "a")).mean()).item()
+    assert kept > 0.95
+
+
+def test_what_has_no_class_or_no_power_is_refused():
+    release = ic.Mondrian(k=20).publish(people().drop("ill"), ic.Schema(quasi={"age": ic.Intervals()}))
+    with pytest.raises(ic.IncompatibleError, match="nothing to train for"):
+        release.training()
+    with pytest.raises(ic.ParameterError, match="sharpen is 0"):
+        ic.Mondrian(k=20).publish(people(), SCHEMA).training(sharpen=0)
