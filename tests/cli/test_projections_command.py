@@ -64,7 +64,7 @@ def test_projections_are_published_and_verified(home, monkeypatch, capsys):
     code, out, _ = run(monkeypatch, capsys, "verify", "out", "--original", "data.csv")
     assert code == 0
     assert "Every promise that could be checked holds" in out
-    assert "k_partial = 20" in out
+    assert "smallest crowd 20" in out
 
 
 def test_a_changed_folder_is_broken(home, monkeypatch, capsys):

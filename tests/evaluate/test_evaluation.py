@@ -475,9 +475,9 @@ def test_intervals_stand_beside_their_shares():
     ends = {"retention_low": [-0.0001, None], "retention_high": [1.234, None]}
     rows = pl.DataFrame({"classifier": ["a", "long"], "retention": [0.5, 1.0], **ends, "f1": [0.25, None]})
     assert aligned(rows, ["classifier", "retention", "f1"]) == [
-        "classifier  retention               f1",
-        "a            50.0 % [0.0, 123]  25.0 %",
-        "long        100.0 %                  -",
+        "classifier  retention             f1",
+        "a            50.0% [0.0, 123]  25.0%",
+        "long        100.0%                 -",
     ]
 
 

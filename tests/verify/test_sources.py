@@ -141,7 +141,7 @@ def test_rows_that_are_none_are_bad_input(made, tmp_path, rows):
 
 def test_arguments_of_tables_are_not_for_folders(made, tmp_path):
     folder, _ = write(made, tmp_path / "out")
-    with pytest.raises(InputError, match="-k"):
+    with pytest.raises(InputError, match="leave out k"):
         verify(folder, k=5)
     with pytest.raises(InputError, match="quasi"):
         verify(PUBLISHED, made.original, quasi=["age"], k=2)
@@ -155,7 +155,7 @@ def test_what_is_no_release_folder_is_named(tmp_path, what):
     if what == "file":
         path.write_text("x")
     said = "does not exist" if what == "nowhere" else "is not a release folder"
-    with pytest.raises(InputError, match=rf"{what} {said}(.|\n)*--quasi"):
+    with pytest.raises(InputError, match=rf"{what}' {said}(.|\n)*--quasi"):
         verify(path)
 
 
@@ -164,7 +164,7 @@ def test_what_the_owner_keeps_is_no_release(made, tmp_path):
     kept = tmp_path / "out.private"
     kept.mkdir(exist_ok=True)
     (kept / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match=r"owner of a release keeps(.|\n)*verify the release beside it"):
+    with pytest.raises(InputError, match=r"private part of a release(.|\n)*verify the release beside it"):
         verify(kept)
     assert answers(verify(folder))["private files"] is False
 

@@ -74,7 +74,7 @@ class Score:
         low, high = self.interval
         return (
             f"{self.what}: {counted(self.claimed, 'claim')} about {self.people} {self.whom}, {self.precision:.1%} "
-            f"right (95 % interval {low:.1%} to {high:.1%}), so {self.recall:.1%} of the {self.whom}"
+            f"right (95% interval {low:.1%} to {high:.1%}), so {self.recall:.1%} of the {self.whom}"
         )
 
 

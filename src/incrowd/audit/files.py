@@ -25,29 +25,29 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
     """
     path = Path(path)
     if not path.is_file():
-        fact = f"There is no file {path}"
+        fact = f"There is no file '{path}'"
         raise InputError(fact, "give the file that the model was saved to")
     if path.suffix == SKOPS:
         return _from_skops(path, trust=trust)
     require_model_name(path)
     if not trust:
-        fact = f"{path.name} is a pickle: loading it runs whatever code is in it, with your rights"
+        fact = f"'{path.name}' is a pickle: loading it runs whatever code is in it, with your rights"
         raise ParameterError(fact, "if you trust whoever made it: --trust (trust=True); else ask for a .skops file")
     import joblib  # noqa: PLC0415 - loads when a model is read
 
     try:
         return joblib.load(path)
     except Exception as error:
-        fact = f"{path.name} cannot be loaded as a model: {type(error).__name__}"
+        fact = f"'{path.name}' cannot be loaded as a model: {type(error).__name__}"
         raise InputError(
-            fact, "was it saved with joblib, by versions of the libraries that are installed here?"
+            fact, "save it with joblib, by the versions of the libraries that are installed here"
         ) from error
 
 
 def require_model_name(path: Path) -> None:
     """Refuse a file whose name is not a model's."""
     if path.suffix not in (*PICKLES, SKOPS):
-        fact = f"{path.name} is not a model file that the audit can read"
+        fact = f"'{path.name}' is not a model file that the audit can read"
         raise InputError(fact, f"save the model with joblib ({', '.join(PICKLES)}) or skops ({SKOPS})")
 
 
@@ -59,9 +59,9 @@ def _from_skops(path: Path, *, trust: bool) -> Any:  # noqa: ANN401
         if len(own) == len(foreign) or trust:
             return skops.load(path, trusted=foreign)
     except Exception as error:
-        fact = f"{path.name} cannot be loaded as a model: {type(error).__name__}"
-        raise InputError(fact, "was it saved with skops?") from error
-    fact = f"{path.name} holds functions, or types of unknown origin: {', '.join(sorted(set(foreign) - set(own)))}"
+        fact = f"'{path.name}' cannot be loaded as a model: {type(error).__name__}"
+        raise InputError(fact, "save it with skops") from error
+    fact = f"'{path.name}' holds functions, or types of unknown origin: {', '.join(sorted(set(foreign) - set(own)))}"
     raise ParameterError(fact, "if you trust whoever made it: --trust (trust=True)")
 
 

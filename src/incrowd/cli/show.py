@@ -24,11 +24,15 @@ _REACHED = {
     ("k",): "smallest crowd {k}",
     ("l_distinct",): "fewest sensitive values in a crowd {l_distinct}",
     ("alpha", "l_frequency"): "largest share of one value {alpha:.1%} (l = {l_frequency:.4g})",
+    ("rows_with_class_min",): "fewest rows alike, class included {rows_with_class_min}",
+    ("accuracy", "accuracy_of_class_alone"): (
+        "estimated accuracy {accuracy:.1%}, by the most frequent class {accuracy_of_class_alone:.1%}"
+    ),
     ("t",): "largest distance from the whole table {t:.4g} (t)",
 }
 _DETAILS = {
     "l_frequency", "l_entropy", "l_recursive", "block_min", "originals_per_release_min", "releases_per_original_min",
-    "releases_per_original_mean",
+    "releases_per_original_mean", "generations", "partitions", "k_partial", "k_set", "rows_fitting_min",
 }  # fmt: skip
 _LACKING = ("the original", "the owner's private folder")
 _MARK = {True: "[green]ok[/]", False: "[bold red]broken[/]", None: "[yellow]not checked[/]"}

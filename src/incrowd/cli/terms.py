@@ -22,7 +22,7 @@ OPTIONS = {
 }  # fmt: skip
 """Parameters of the library that have an option of their own."""
 
-OWN = ("loss", "mode", "recoding", "strict", "suppress")
+OWN = ("cut", "loss", "mode", "recoding", "strict", "suppress")
 """Parameters of single methods that messages name."""
 
 _NUMBERS = {

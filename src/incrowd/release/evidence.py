@@ -201,9 +201,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        fact = f"{path} cannot be read: {type(error).__name__}"
+        fact = f"'{path}' cannot be read: {type(error).__name__}"
         raise InputError(fact, "give the folder of a release") from error
     if not isinstance(data, dict):
-        fact = f"{path} does not hold an object"
+        fact = f"'{path}' does not hold a JSON object"
         raise InputError(fact, "give the folder of a release")
     return data

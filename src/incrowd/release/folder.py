@@ -80,15 +80,15 @@ def _digests(folder: Path) -> dict[str, str]:
 def load(path: Path) -> Release:
     """Read a release folder, and the private one if it lies beside it."""
     if not path.is_dir():
-        fact = f"{path} is not a release folder"
+        fact = f"'{path}' is not a release folder"
         raise InputError(fact, "give the folder that publish wrote")
     if path.name.endswith(".private"):
-        fact = f"{path} is the private half of a release"
+        fact = f"'{path}' is the private part of a release"
         raise InputError(fact, f"give the folder beside it: {path.with_name(path.name.removesuffix('.private'))}")
     try:
         manifest = Manifest.from_json((path / MANIFEST).read_text(encoding="utf-8"), str(path / MANIFEST))
     except (OSError, UnicodeDecodeError) as error:
-        fact = f"{path} has no readable {MANIFEST}"
+        fact = f"'{path}' has no readable {MANIFEST}"
         raise InputError(fact, "give the folder that publish wrote") from error
     if isinstance(manifest, ProjectionsManifest):
         stems = [f"projection-{number + 1}" for number in range(len(manifest.parts))]
@@ -105,8 +105,8 @@ def _load_private(path: Path, maps: list[str]) -> Private | None:
         return None
     about = read_json(folder / MANIFEST)
     if about.get("public") != _digests(path):
-        fact = f"{folder} does not belong to {path}: it was written with another release, or one of them was changed"
-        raise InputError(fact, "move it away to load the release without its private part")
+        fact = f"'{folder}' does not belong to '{path}': one of them is of another release, or was changed"
+        raise InputError(fact, "move it elsewhere to load the release without its private part")
     return Private.load(folder, about, maps)
 
 

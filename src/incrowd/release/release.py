@@ -150,7 +150,7 @@ class Release(ABC):
 
         found = load(Path(path))
         if not isinstance(found, cls):
-            fact = f"{path} holds a {type(found).__name__}, not a {cls.__name__}"
+            fact = f"'{path}' holds a {type(found).__name__}, not a {cls.__name__}"
             raise InputError(fact, "load it with Release.load")
         return found
 

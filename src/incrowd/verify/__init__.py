@@ -20,7 +20,7 @@ from incrowd.verify.verdict import Check, Verdict
 
 __all__ = ["Check", "Verdict", "check", "check_folder", "verify", "verify_table"]
 
-_WHAT_TO_GIVE = "give the folder that release.save wrote, or quasi=[...] (--quasi) for somebody else's table"
+_WHAT_TO_GIVE = "give the folder that publish wrote, or quasi=[...] (--quasi) for a table from elsewhere"
 
 
 def verify(
@@ -49,15 +49,15 @@ def verify(
     """
     if "quasi" in foreign:
         if original is not None or rows is not None:
-            fact = "quasi is for somebody else's table, and original and rows are for a release folder"
+            fact = "Parameter quasi is for a table from elsewhere, and original and rows are for a release folder"
             raise InputError(fact, "leave quasi out to check a release folder, or original and rows to check a table")
         table = release if query is None else io.read(release, query=query, progress=progress)
         return verify_table(table, **foreign)
     if foreign:
-        fact = f"{', '.join(foreign)} is for somebody else's table, and its quasi-identifiers are not named"
+        fact = f"Without quasi-identifiers, {', '.join(foreign)} cannot be checked"
         hint = (
-            "name them with quasi=[...] (--quasi); "
-            "a release folder brings its own promises, so leave k, l, t and alpha (-k) out"
+            "name them with quasi=[...] (--quasi) for a table from elsewhere; "
+            "a release folder has its own promises, so leave out k, l, t and alpha"
         )
         raise InputError(fact, hint)
     if not isinstance(release, str | Path):
@@ -65,14 +65,14 @@ def verify(
         raise InputError(fact, _WHAT_TO_GIVE)
     folder = Path(release)
     if not os.path.lexists(folder):
-        fact = f"{folder} does not exist"
+        fact = f"'{folder}' does not exist"
         raise InputError(fact, _WHAT_TO_GIVE)
     if not folder.is_dir() or not os.path.lexists(folder / "manifest.json"):
-        fact = f"{folder} is not a release folder: there is no manifest.json in it"
+        fact = f"'{folder}' is not a release folder: there is no manifest.json in it"
         raise InputError(fact, _WHAT_TO_GIVE)
     if folder.name.endswith(".private") and (public := folder.with_name(folder.name.removesuffix(".private"))).is_dir():
-        fact = f"{folder} is what the owner of a release keeps"
-        raise InputError(fact, f"verify the release beside it: {public}")
+        fact = f"'{folder}' is the private part of a release"
+        raise InputError(fact, f"verify the release beside it: '{public}'")
     numbers = _row_numbers(rows)
     if isinstance(original, str | Path):
         original = read_original(folder, original, query=query, progress=progress)
