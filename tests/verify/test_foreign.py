@@ -84,3 +84,7 @@ def test_levels_are_those_of_the_definitions(rows):
 
 def test_a_kind_of_l_without_l_asks_for_nothing():
     assert verify_table(PUBLISHED, quasi=QUASI, sensitive="disease", k=2, l_kind="distinct").ok
+
+
+def test_a_crowd_of_one_may_be_asked_for():
+    assert verify_table(PUBLISHED, quasi=QUASI, k=1).ok

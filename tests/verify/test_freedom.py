@@ -9,6 +9,8 @@ import pytest
 
 import incrowd as ic
 from incrowd.release.evidence import Blocks
+from incrowd.verify import extents
+from incrowd.verify.methods import PARAMETERS
 
 N = 240
 
@@ -137,7 +139,7 @@ def test_a_release_by_groups_does_not_pass_for_a_global_one(frame, claimed):
     if claimed == "single":
         method = replace(method, parameters=dict(method.parameters) | {"recoding": "single"})
     else:
-        given = {name: value for name, value in method.parameters.items() if name not in ("recoding", "strict")}
+        given = {name: value for name, value in method.parameters.items() if name in PARAMETERS[claimed][0]}
         method = replace(method, name=claimed, parameters=given)
     forged = replace(release, manifest=replace(release.manifest, method=method))
     found = violations(forged, frame)
@@ -159,3 +161,40 @@ def test_no_method_of_ours_leaves_a_group_out(frame):
     rows = replace(manifest.rows, suppressed=5, released=manifest.rows.released - 5)
     found = violations(replace(release, manifest=replace(manifest, rows=rows)), frame)
     assert any("leaves no row out, and 5 are said to be suppressed" in text for text in found)
+
+
+@pytest.mark.parametrize("method", [ic.KACTUS(k=5), ic.TDS(k=5), ic.Mondrian(k=5)], ids=lambda m: m.name)
+def test_a_cell_may_be_everything_where_its_method_hides_columns(frame, method):
+    release = method.publish(frame, SCHEMA, seed=1)
+    bottom, top = release.cell_lo[:, 0].min(), release.cell_hi[:, 0].max()
+    inside = (release.cell_lo[:, 0] > bottom) & (release.cell_hi[:, 0] < top)
+    chosen = np.flatnonzero(inside)[0]
+    here = (release.cell_lo[:, 0] == release.cell_lo[chosen, 0]) & (release.cell_hi[:, 0] == release.cell_hi[chosen, 0])
+    for low, high in ((True, False), (False, True), (True, True)):
+        lo, hi = release.cell_lo.copy(), release.cell_hi.copy()
+        lo[here, 0] = bottom if low else lo[here, 0]
+        hi[here, 0] = top if high else hi[here, 0]
+        found = [text for text in violations(replace(release, cell_lo=lo, cell_hi=hi), frame) if "extents" in text]
+        assert bool(found) is not (low and high and method.name != "mondrian")
+
+
+def test_the_ends_of_scattered_rows():
+    rng = np.random.default_rng(9)
+    for n_owners in (1, 3, 40):
+        owner, codes = (
+            np.append(np.arange(n_owners), rng.integers(0, n_owners, 90)),
+            rng.integers(-9, 99, n_owners + 90),
+        )
+        least, most = extents._ends(codes, owner)
+        wanted = [(codes[owner == one].min(), codes[owner == one].max()) for one in range(n_owners)]
+        assert list(zip(least.tolist(), most.tolist(), strict=True)) == wanted
+
+
+def test_values_with_two_cells():
+    value, cell = np.array([0, 1, 1, 2, 2, 0]), np.array([5, 6, 6, 7, 8, 5])
+    aside = np.zeros(6, bool)
+    assert extents._has_two(value, cell, aside)[[0, 1, 2, 5]].tolist() == [False] * 4
+    assert extents._has_two(value, cell, aside)[[3, 4]].sum() == 1
+    for row in (3, 4):
+        aside[:] = np.arange(6) == row
+        assert not extents._has_two(value, cell, aside).any()

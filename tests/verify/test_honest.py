@@ -34,6 +34,7 @@ KINDS = {
 METHODS = [
     ic.Mondrian(k=5, l=2),
     ic.Mondrian(k=4, recoding="single"),
+    ic.Mondrian(k=4, l=1.5, cut="loss"),
     ic.InfoGainMondrian(k=5, t=0.5),
     ic.BestCuts(k=5, l=1.5),
     ic.SeqA(k=4, l=1.5, l_kind="entropy"),

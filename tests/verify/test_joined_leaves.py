@@ -79,6 +79,18 @@ def test_joined_leaves_are_named_in_the_order_of_the_tree(swapped):
         assert (found == []) is (told == names)
 
 
+def test_inner_nodes_are_named_first_whatever_they_are_called():
+    """The values are w, w (rest), a, b and c; b is joined in a node w (rest), and c in the node w that holds it."""
+    exact = [["v", "u", "w (rest)", "w (rest)", "t"], ["w"] * 5, ["*"] * 5]
+    names = ["w (rest) (rest)", "w (rest) (rest) (rest)"]
+    for inner, outer in (names, names[::-1]):
+        levels = [["v", "u", "w (rest)", "w (rest)", outer], ["w"] * 5, ["*"] * 5]
+        q = tree(["w", "w (rest)", "a", inner, outer], *levels, rest=[3, 4])
+        values = pl.Series(["w", "w (rest)", "a", "b", "c"])
+        found = _leaf_problems(q, values, exact, np.arange(5), np.ones(5, bool))
+        assert (found == []) is (inner == names[0])
+
+
 @pytest.mark.parametrize(
     ("known", "leaf_of", "name", "fine"),
     [

@@ -155,6 +155,7 @@ REFUSED = [
     ("exact", put(*WORK, "levels", value=[]), "hierarchies", "column 'work' has no single root"),
     ("exact", put(*WORK, "leaves", 1, value="clerk"), "hierarchies", "column 'work' lists 1 values more than once"),
     ("exact", put(*WORK, "leaves", 2, value=None), "hierarchies", "has a missing leaf that is not the first"),
+    ("exact", put(*WORK, "leaves", 1, value=None), "hierarchies", "has a missing leaf that is not the first"),
     ("exact", put(*WORK, "leaves", 2, value=7), "hierarchies", "column 'work' has leaves that are not of type str"),
     (
         "exact",

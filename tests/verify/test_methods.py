@@ -82,6 +82,46 @@ def test_evidence_of_methods():
     assert evidence_of({"name": "nsvdist", "parameters": 3}) == ()
 
 
+PROBES = [None, True, "auto", [], [["a"]], -1, 0, 1, 2, 3, 10**9, 10**9 + 1, 2**63 - 1, 2**63, -0.5, 1e-13, 0.25, 0.5,
+          0.51, 1.0, 1.5, 1e9, 1.1e9, float("inf"), float("nan")]  # fmt: skip
+FROM = {"k": 1, "passes": 1, "population": 1, "generations": 0, "folds": 2}
+FROM_OR_NULL = {"runs": 1, "min_rows": 1, "L": 1, "cluster": 1, "patience": 1, "archive": 2}
+SHARES = {"crossover": True, "mutation": True, "suppress": True, "C": False}  # and whether 0 is one
+SHARES_OR_NULL = {"t": True, "alpha": False, "max_confidence": False}
+OTHERS = {
+    "l": [1, 2, 3, 10**9, 1.0, 1.5, 1e9],
+    "omega": [1, 2, 3, 10**9, 1.0, 1.5, 1e9],
+    "c": [1, 2, 3, 10**9, 0.25, 0.5, 0.51, 1.0, 1.5, 1e9],
+    "delta_c": [None, 0, 1, 2, 3, 10**9, 0.25, 0.5, 0.51, 1.0, 1.5, 1e9],
+    "confidence": [None, 0.25, 0.5],
+    "presplit": [None, "auto", 2, 3, 10**9, 10**9 + 1, 2**63 - 1],
+    "quasi_sets": [None, [], [["a"]]],
+}
+OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
+OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten")}
+OTHERS |= {name: [] for name in ("l_kind", "recoding", "cut", "gain", "loss", "start", "score", "mode", "inducer")}
+
+
+def allowed(name):
+    if name in FROM | FROM_OR_NULL:
+        least = (FROM | FROM_OR_NULL)[name]
+        found = [value for value in [0, 1, 2, 3, 10**9, 10**9 + 1, 2**63 - 1] if value >= least]
+    elif name in SHARES | SHARES_OR_NULL:
+        found = [*([0] if (SHARES | SHARES_OR_NULL)[name] else []), 1, 0.25, 0.5, 0.51, 1.0]
+    else:
+        return OTHERS[name]
+    return [None, *found] if name in FROM_OR_NULL | SHARES_OR_NULL else found
+
+
+@pytest.mark.parametrize(
+    ("method", "at"), [(method, at) for method, own in PARAMETERS.items() for at in range(len(own))]
+)
+def test_what_each_parameter_may_be(method, at):
+    for name, fits in PARAMETERS[method][at].items():
+        nothing = [None] if name == "l" and "max_confidence" in PARAMETERS[method][at] else []
+        assert [repr(value) for value in PROBES if fits(value)] == list(map(repr, [*nothing, *allowed(name)])), name
+
+
 @pytest.mark.parametrize("given", [{"t": 0}, {"t": 1e-12}, {"c": 1e-12}, {"c": 1e9}, {"alpha": 1}])
 def test_numbers_at_the_end_of_what_is_allowed(given):
     assert method_problems(*told("mondrian", given)) == ([], None)

@@ -11,7 +11,15 @@ import pytest
 
 import incrowd as ic
 from incrowd.verify import check
-from incrowd.verify.sideways import copies, is_nearly_unique, log_choose, longest_rise, repeats_shuffled, reveals
+from incrowd.verify.sideways import (
+    _rising,
+    copies,
+    is_nearly_unique,
+    log_choose,
+    longest_rise,
+    repeats_shuffled,
+    reveals,
+)
 
 N = 300
 RNG = np.random.default_rng(3)
@@ -308,3 +316,11 @@ def test_a_dropped_column_of_few_values_under_another_name(n_values):
         return
     with pytest.raises(ic.VerificationError, match="column 'hours' repeats the dropped column 'name'"):
         ic.Mondrian(k=5).publish(frame, schema, seed=1)
+
+
+def test_a_missing_value_comes_before_all_others():
+    rows, secret = pl.Series(range(60)), pl.Series([None] * 30 + [1] * 30)
+    assert _rising(rows, secret) == _rising(-rows, secret, falling=True) == (0, 1)
+    assert _rising(-rows, secret) == _rising(rows, secret, falling=True) == (30, 1)
+    assert reveals(rows, secret)
+    assert reveals(-rows, secret)

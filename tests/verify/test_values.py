@@ -11,7 +11,7 @@ import pytest
 from incrowd.verify import coverage, groups, levels
 from incrowd.verify.coverage import Boxes, count_meeting
 from incrowd.verify.csv_text import as_fields
-from incrowd.verify.domain import ABSENT, OUTSIDE, Values
+from incrowd.verify.domain import ABSENT, OUTSIDE, Values, are_texts, is_text, value_problems
 from incrowd.verify.groups import make_cells
 from incrowd.verify.levels import Distributions
 
@@ -120,3 +120,16 @@ def test_levels_of_pieces(monkeypatch):
     monkeypatch.setattr(levels, "_BLOCK", 13)
     assert [found.measure(one).tolist() for one in (levels.tops, levels.totals, levels.distinct)] == whole
     assert whole == [counts.max(axis=1).tolist(), counts.sum(axis=1).tolist(), (counts > 0).sum(axis=1).tolist()]
+
+
+@pytest.mark.parametrize(("value", "fine"), [("a", True), ("", True), ("\ud800", False), (5, False), (None, False)])
+def test_text_that_can_be_written_down(value, fine):
+    assert is_text(value) is fine
+    assert are_texts(["b", value]) is fine
+
+
+def test_a_domain_has_values_each_once_and_the_missing_one_first():
+    assert value_problems(pl.Series([], dtype=pl.String)) == ["lists no values"]
+    assert value_problems(pl.Series([None, "a", "b"])) == []
+    assert len(value_problems(pl.Series(["a", None]))) == 1
+    assert "lists 2 values more than once" in value_problems(pl.Series(["a", "a", "b", "b"]))[0]

@@ -127,7 +127,7 @@ def _is_frequency(kind: str, given: dict[str, object]) -> bool:
     return kind == "l" and given["l_kind"] == "frequency"
 
 
-def check_dealt(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, block: Array) -> None:
+def check_shuffled(findings: Findings, released: pl.DataFrame, own: pl.DataFrame, block: Array) -> None:
     """Check that the rows of a block have the *other* columns of its originals, as whole tuples.
 
     Parameters

@@ -109,7 +109,7 @@ def _check_manifest(findings: Findings, manifest: object) -> Claims | None:
     claims, reading = read_claims(manifest)
     findings.judge("manifest", reading.manifest, "every key is there and of its type")
     findings.judge("hierarchies", reading.hierarchies, "distinct leaves, contiguous and nested nodes")
-    findings.judge("nothing private", reading.private, "the manifest tells no unknown key or parameter")
+    findings.judge("nothing private", reading.private, "the manifest has no unknown key or parameter")
     if reading.unchecked is not None:
         findings.skip("method", reading.unchecked)
     if claims is not None:

@@ -109,7 +109,7 @@ def read_values(values: list[Any], kind: str) -> pl.Series | None:
     return pl.Series("", values, TYPES[kind])
 
 
-def value_problems(series: pl.Series, *, null_first: bool) -> list[str]:
+def value_problems(series: pl.Series) -> list[str]:
     """Say what keeps values from being a domain."""
     problems = []
     listed = series.to_list()
@@ -117,7 +117,7 @@ def value_problems(series: pl.Series, *, null_first: bool) -> list[str]:
         problems.append("lists no values")
     if len(set(listed)) != len(listed):
         problems.append(f"lists {len(listed) - len(set(listed))} values more than once")
-    if null_first and None in listed[1:]:
+    if None in listed[1:]:
         problems.append("has a missing leaf that is not the first")
     return problems
 

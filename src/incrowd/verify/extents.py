@@ -26,12 +26,13 @@ def check_extents(
         return
     cells, problems = payload.cells, []
     all_of_it = [(a == a.min()) & (b == b.max()) for a, b in zip(cells.lo, cells.hi, strict=True)]
-    by_group = claims.cells.startswith("groups")
+    by_group, by_value = claims.cells.startswith("groups"), claims.cells == "one for a value"
+    aside = _left_out(payload, all_of_it) if by_value else np.zeros(payload.frame.height, np.bool_)
     for m, q in enumerate(claims.quasi):
         if not by_group:
-            again = _has_two(originals.quasi[m].index[rows], cells.cell[m], _left_out(payload, all_of_it, claims.cells))
+            again = _has_two(originals.quasi[m].index[rows], cells.cell[m], aside)
             problems += wrong_rows(again, f"have another cell of {q.name!r} than rows of the same value")
-        if claims.cells == "one for a value":
+        if by_value:
             continue
         owner, cell = (cells.group, cells.of_groups(m)) if by_group else (cells.cell[m], np.arange(len(cells.lo[m])))
         least, most = _ends(codes[m], owner)
@@ -40,13 +41,13 @@ def check_extents(
             wide &= ~all_of_it[m][cell]
         if wide.any():
             problems += wrong_rows(wide[owner], f"have a cell of {q.name!r} that is wider than its rows ask for")
-    what = "one for each value" if claims.cells == "one for a value" else f"closures of {claims.cells}"
+    what = "one for each value" if by_value else f"closures of {claims.cells}"
     findings.judge("extents", problems, f"cells are {what}")
 
 
-def _left_out(payload: Payload, all_of_it: list[Array], cells: str) -> Array:
+def _left_out(payload: Payload, all_of_it: list[Array]) -> Array:
     """Tell which rows stand aside, with everything for all their cells."""
-    aside = np.full(payload.frame.height, cells == "one for a value")
+    aside = np.ones(payload.frame.height, np.bool_)
     for cell, everything in zip(payload.cells.cell, all_of_it, strict=True):
         aside &= everything[cell]
     return aside

@@ -270,7 +270,7 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if values is None:
         reading.manifest.append(f"{where}values holds something that is not of type {kind}")
         return None
-    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values, null_first=True)]
+    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values)]
     if not values.is_sorted(nulls_last=False):
         reading.manifest.append("sensitive lists values that are not in increasing order")
     if len(counts) != len(values):

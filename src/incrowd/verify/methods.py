@@ -90,7 +90,9 @@ _TREE_ESTIMATOR: dict[str, Fits] = {
 }
 
 PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
-    "mondrian": (_GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool},),
+    "mondrian": (
+        _GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool, "cut": _one_of("median", "loss")},
+    ),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "infogain_mondrian": (_GROUPS,),
     "iack": (_GROUPS,),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.assignment import check_assignment
-from incrowd.verify.blocks import check_blocks, check_dealt
+from incrowd.verify.blocks import check_blocks, check_shuffled
 from incrowd.verify.compare import read_alike
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
@@ -101,7 +102,7 @@ def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -
         ["the manifest lists other columns than those that the original has and the release has not"]
         if differs
         else [],
-        f"{len(unannounced)} columns, all in the original",
+        f"{counted(len(unannounced), 'column')}, all in the original",
     )
     return fine
 
@@ -111,7 +112,7 @@ def _check_values(findings: Findings, claims: Claims, originals: Originals) -> b
     named = list(zip([q.name for q in claims.quasi], originals.quasi, strict=True))
     named += [(claims.sensitive.name, originals.sensitive)] if claims.sensitive and originals.sensitive else []
     odd = [f"column {name!r} has {c.n_odd} values that are not of its type" for name, c in named if c.n_odd]
-    fine = findings.judge("original values", odd, "all of the types that the manifest tells")
+    fine = findings.judge("original values", odd, "all of the types that the manifest states")
     n_dropped = int(originals.dropped.sum())
     problems = []
     if n_dropped != claims.rows["missing"]:
@@ -250,7 +251,7 @@ def _check_others(
         findings.skip("shuffled columns", "needs the owner's private folder, which knows the blocks")
         return
     own = _read_others(claims, payload, original, behind)
-    check_dealt(findings, payload.frame.select(claims.other), own, kept.blocks["block"].to_numpy())
+    check_shuffled(findings, payload.frame.select(claims.other), own, kept.blocks["block"].to_numpy())
 
 
 def _read_others(claims: Claims, payload: Payload, original: pl.DataFrame, behind: Behind) -> pl.DataFrame:

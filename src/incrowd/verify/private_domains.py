@@ -106,7 +106,7 @@ def _read(q: Quasi, entry: dict[str, Any]) -> tuple[pl.Series | None, list[list[
         problems.append("is another column's, or of another kind")
     if hierarchy.get("type") != q.type or values is None or counts is None or levels is None:
         return None, [], [*problems, f"lists something that is not of type {q.type}"]
-    problems += value_problems(values, null_first=True) + level_problems(levels, len(values))
+    problems += value_problems(values) + level_problems(levels, len(values))
     if isinstance(q, Leaves) and len(levels) != len(q.levels):
         problems.append(f"has {len(levels)} levels, and {len(q.levels)} were published")
     if isinstance(q, Ranges) and not values.is_sorted(nulls_last=False):

@@ -56,7 +56,7 @@ def check_projections_into(
     """
     claims, reading = read_projection_claims(manifest)
     findings.judge("manifest", reading.manifest, "every key is there and of its type")
-    findings.judge("nothing private", reading.private, "the manifest tells no unknown key or parameter")
+    findings.judge("nothing private", reading.private, "the manifest has no unknown key or parameter")
     if reading.unchecked is not None:
         findings.skip("method", reading.unchecked)
     if claims is None:

@@ -46,7 +46,7 @@ def check_counts_and_rare(
         nobody = int((true == 0).sum())
         counts += [f"column {about.name!r} lists {nobody} values that no original has"] if nobody else []
     findings.judge("original counts", counts, "every count is that of the originals, rounded where it is to be")
-    findings.judge("rare values", rare, f"nothing is told that fewer than {claims.least} rows share")
+    findings.judge("rare values", rare, f"the manifest lists nothing that fewer than {claims.least} rows share")
 
 
 def _summed(place: Array, counts: Array, n: int) -> Array:

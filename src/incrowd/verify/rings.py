@@ -83,9 +83,7 @@ def check_rings(
         return False
     if claims.k is not None:
         few = laid.width < claims.k
-        problems = (
-            [f"rows that fit fewer than k = {claims.k} people of their ring: {few.sum()}"] if few.any() else []
-        )
+        problems = [f"rows that fit fewer than k = {claims.k} people of their ring: {few.sum()}"] if few.any() else []
         findings.judge("k", problems, f"every row fits at least {smallest} people, those of its window")
     findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest
     findings.levels["releases_per_original_min"] = smallest

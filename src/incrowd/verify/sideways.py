@@ -131,7 +131,7 @@ def _rising(column: pl.Series, secret: pl.Series, *, falling: bool = False) -> t
     table = pl.DataFrame([column.alias("a"), secret.alias("b")])
     # rows that are equal in one stand in the order that helps least: it does not tell which is which
     ranks = table.sort("a", "b", descending=[False, not falling])["b"].rank("dense", descending=falling)
-    return len(secret) - longest_rise(ranks.fill_null(0).to_list()), 1
+    return len(secret) - longest_rise(ranks.fill_null(len(secret) if falling else 0).to_list()), 1
 
 
 def _falling(column: pl.Series, secret: pl.Series) -> tuple[int, int]:
