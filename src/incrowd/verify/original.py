@@ -137,9 +137,9 @@ def _find_behind(
         findings.skip("row map", "needs the owner's private folder: whose row is whose was not checked")
         rows = np.flatnonzero(~originals.dropped)
     certain = mapped or claims.rows["suppressed"] == 0
-    counted = np.zeros(len(originals.dropped), np.bool_)  # to count rows in their order is faster than in any other
-    counted[rows] = True
-    in_order = np.flatnonzero(counted)
+    is_kept = np.zeros(len(originals.dropped), np.bool_)  # to count rows in their order is faster than in any other
+    is_kept[rows] = True
+    in_order = np.flatnonzero(is_kept)
     counts = [column.count(in_order) for column in originals.quasi]
     leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, counts)
     if leaves is None:
@@ -305,13 +305,13 @@ def _check_members(findings: Findings, claims: Claims, payload: Payload, behind:
     n_values, segment = 1, np.zeros(n_originals, np.int64)
     if counts is not None and behind.sensitive is not None and not claims.in_shares:
         n_values, segment = counts.shape[1], np.maximum(behind.sensitive, 0)
-    counted = count_meeting(asked, items, np.ones(n_originals, np.int64), segment, n_values)
+    meeting = count_meeting(asked, items, np.ones(n_originals, np.int64), segment, n_values)
     found = cells.size.copy()
-    found[at] = counted.sum(axis=1)
+    found[at] = meeting.sum(axis=1)
     judged = claims.homogeneous or on_rings or any(c.name == "k" and c.ok is not None for c in findings.checks)
     _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=judged)
     if counts is not None and not claims.in_shares:
-        wrong = np.asarray((counts > counted[cells.group]).any(axis=1))
+        wrong = np.asarray((counts > meeting[cells.group]).any(axis=1))
         problems = wrong_rows(wrong, "count members that no covered original can be")
         findings.judge("members", problems, "every counted member is a covered original")
 
