@@ -27,7 +27,13 @@ ALWAYS = {
     "pareto_dmpd": {"generations": 2, "population": 6},
 }
 OPTIONS = {
-    "mondrian": [{"strict": False}, {"recoding": "single"}, {"t": 0.4, "ordered": True, "recoding": "single"}],
+    "mondrian": [
+        {"strict": False},
+        {"recoding": "single"},
+        {"t": 0.4, "ordered": True, "recoding": "single"},
+        {"cut": "loss"},
+        {"l": 1.3, "t": 0.4, "cut": "loss"},
+    ],
     "nsvdist": [
         {"l": 2, "loss": "entropy"},
         {"loss": "monotone_entropy"},

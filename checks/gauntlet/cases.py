@@ -19,7 +19,7 @@ METHODS = (
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _OWN: dict[str, tuple[dict[str, Any], ...]] = {
     "best_cuts": ({"runs": 1}, {"runs": 4}),
-    "mondrian": ({"recoding": "single"}, {"strict": True}, {"strict": False}),
+    "mondrian": ({"recoding": "single"}, {"strict": True}, {"strict": False}, {"cut": "loss"}),
     "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random")),
 }
 _ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")

@@ -24,7 +24,7 @@ SCRIPT = (
     TABLE
     + """
 for options in ({}, {"strict": False}, {"recoding": "single"}, {"l": 2, "l_kind": "recursive"}, {"t": 0.5},
-                {"l": 1.2, "alpha": 0.7, "recoding": "single"}):
+                {"l": 1.2, "alpha": 0.7, "recoding": "single"}, {"cut": "loss"}, {"l": 1.2, "cut": "loss"}):
     release = ic.Mondrian(k=3, **options).publish(frame, schema, seed=1)
     if options.get("strict", True):
         release.transform(frame)
@@ -62,7 +62,7 @@ def run(folder, script=SCRIPT, **environment):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "n_lines"),
-    [(SCRIPT, 9), (SPECIALIZE, 14), (CLUSTERS, 3)],
+    [(SCRIPT, 11), (SPECIALIZE, 14), (CLUSTERS, 3)],
     ids=["partition", "specialize", "clusters"],
 )
 def test_compiled_checked_and_interpreted_agree(tmp_path, script, n_lines):
@@ -76,7 +76,7 @@ WITHOUT = "\nimport sys\nassert 'numba' not in sys.modules"
 
 
 def test_small_tables_are_published_without_the_compiler(tmp_path):
-    assert len(run(tmp_path, SCRIPT + WITHOUT, INCROWD_COMPILE="").splitlines()) == 9
+    assert len(run(tmp_path, SCRIPT + WITHOUT, INCROWD_COMPILE="").splitlines()) == 11
 
 
 @pytest.mark.slow

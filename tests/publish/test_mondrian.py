@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+import naive_loss_cuts
 import naive_mondrian
 from claims import CONSTRAINTS
 from incrowd.coding import Table
@@ -155,6 +156,9 @@ def test_wrong_parameters_are_refused():
         ic.Mondrian(k=2, recoding="global")
     with pytest.raises(ic.ParameterError, match="strict is False"):
         ic.Mondrian(k=2, recoding="single", strict=False)
+    for odd in ({"cut": "half"}, {"cut": "loss", "strict": False}, {"cut": "loss", "recoding": "single"}):
+        with pytest.raises(ic.ParameterError, match="cut"):
+            ic.Mondrian(k=2, **odd)
     with pytest.raises(ic.ParameterError, match="no parameter 'q'"):
         ic.publish(pl.DataFrame({"a": [1]}), None, method="mondrian", k=2, q=1)
     with pytest.raises(ic.ParameterError, match="no method 'magic'"):
@@ -163,3 +167,30 @@ def test_wrong_parameters_are_refused():
         make("InfoGainMondrain", k=2)
     with pytest.raises(ic.ParameterError, match="needs k"):
         ic.publish(pl.DataFrame({"a": [1]}), None, method="mondrian")
+
+
+@given(tables(max_rows=20), st.integers(1, 6), st.sampled_from(CONSTRAINTS))
+def test_cuts_by_loss_equal_the_plain_algorithm(drawn, k, constraints):
+    drawn = drawn.fit_for(constraints)
+    table = Table.encode(drawn.frame, drawn.schema)
+    sensitive = table.sensitive.tolist()
+
+    def keeps(rows):
+        return naive_mondrian.holds([sensitive[i] for i in rows], sensitive, k=k, **constraints)
+
+    method = ic.Mondrian(k=k, cut="loss", **constraints)
+    if not keeps(range(table.n_rows)):
+        with pytest.raises(ic.InfeasibleError):
+            method.publish(drawn.frame, drawn.schema)
+        return
+    wanted = naive_loss_cuts.loss_cuts(naive_loss_cuts.Losses(table), lambda rows: rows and keeps(rows))
+    release = method.publish(drawn.frame, drawn.schema, seed=1, domains="exact")
+    assert groups_of(release, table) == sorted(map(sorted, wanted))
+    own = release.transform(drawn.frame)[release.private.rows].select(release.quasi)
+    assert own.equals(release.frame.select(release.quasi))
+
+
+def test_a_value_in_the_middle_is_cut_out_where_that_loses_least():
+    tree = ic.Taxonomy.from_nested({"all": {"left": ["a", "b"], "right": ["c", "d"]}})
+    values = ["a", "a", "c", "d"] + ["b"] * 4
+    assert sorted(one_column(values, tree, k=4, cut="loss").frame["q"].value_counts().rows()) == [("all", 4), ("b", 4)]
