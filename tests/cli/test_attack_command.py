@@ -23,7 +23,7 @@ def incrowd(tmp_path, monkeypatch, capsys):
 
 
 def test_a_release_that_withstands_is_exit_code_0(incrowd):
-    publish = ("publish", "data.csv", "-s", "data.toml", "-k", "15", "-o", "safe", "--attack", "--seed", "1")
+    publish = ("publish", "data.csv", "-s", "data.toml", "-k", "15", "-l", "2", "-o", "safe", "--attack", "--seed", "1")
     assert incrowd(*publish)[0] == 0
     code, out, _ = incrowd("attack", "safe", "--original", "data.csv", "--non-members", "others.csv", "--json")
     assert code == 0

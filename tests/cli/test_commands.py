@@ -20,7 +20,8 @@ def test_init_publish_verify(home, monkeypatch, capsys):  # noqa: F811
     assert code == 0
     assert "identifier" in out
     assert ic.Schema.from_toml("schema.toml").identifiers == ["name"]
-    assert publish(monkeypatch, capsys, "-l", "1.2", "--set", "recoding=single", "--json", k=3)[0] == 0
+    single = ("-m", "mondrian", "--set", "recoding=single")
+    assert publish(monkeypatch, capsys, "-l", "1.2", *single, "--json", k=3)[0] == 0
     code, out, _ = run(monkeypatch, capsys, "verify", "out", "--original", "data.csv")
     assert code == 0
     assert "not checked" not in out
@@ -136,7 +137,7 @@ def test_version(monkeypatch, capsys):
 
 
 def test_quiet_is_quiet(home, monkeypatch, capsys):  # noqa: F811
-    assert publish(monkeypatch, capsys, "--quiet") == (0, "", "")
+    assert publish(monkeypatch, capsys, "--quiet", "-l", "1.1") == (0, "", "")
 
 
 def test_same_seed_same_files(home, monkeypatch, capsys):  # noqa: F811

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from incrowd.cli import main
-from incrowd.publish import NSVDist
+from incrowd.publish import BestCuts
 from incrowd.release import folder
 
 SECRET = "Zaphod"
@@ -160,7 +160,7 @@ def interrupt(*_args, **_kwargs):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("where", "name"), [(NSVDist, "choose"), (folder, "_check_written")])
+@pytest.mark.parametrize(("where", "name"), [(BestCuts, "choose"), (folder, "_check_written")])
 def test_control_c_in_the_middle(home, monkeypatch, capsys, where, name):
     monkeypatch.setattr(where, name, interrupt)
     before = set(home.rglob("*"))

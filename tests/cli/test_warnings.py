@@ -58,7 +58,7 @@ def test_exact_domains_are_a_choice_with_a_warning(home, monkeypatch, capsys):  
 
 
 def test_the_paper_mode_warns(home, monkeypatch, capsys):  # noqa: F811
-    code, _, err = publish(monkeypatch, capsys, "-q", "--set", "mode=paper")
+    code, _, err = publish(monkeypatch, capsys, "-q", "-m", "nsvdist", "--set", "mode=paper")
     assert code == 0
     assert "Warning: --set mode=paper" in err
 

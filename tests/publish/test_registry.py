@@ -133,9 +133,13 @@ def test_two_packages_with_one_name_are_told_apart_by_nobody(package):
 
 
 @pytest.mark.parametrize(
-    ("sensitive", "parameters", "method"),
-    [("s", {}, "nsvdist"), ("s", {"l": 1.2}, "nsvdist"), ("s", {"t": 0.9}, "mondrian"), (None, {}, "mondrian")],
+    ("roles", "method"),
+    [
+        ({"sensitive": "s"}, "best_cuts"),
+        ({"sensitive": "s", "other": ["o"], "target": "o"}, "best_cuts"),
+        ({"other": ["o"], "target": "o"}, "best_cuts"),
+        ({}, "mondrian"),
+    ],
 )
-def test_the_default_is_nsvdist_where_that_can_do_it(sensitive, parameters, method):
-    schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive=sensitive)
-    assert default_method(schema, parameters) == method
+def test_the_default_is_for_the_class_where_there_is_one(roles, method):
+    assert default_method(ic.Schema(quasi={"q": ic.Intervals()}, **roles)) == method

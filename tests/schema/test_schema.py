@@ -107,7 +107,7 @@ def test_proposal_tells_columns_apart():
         "zip": ("quasi", "prefixes"),
         "born": ("quasi", "intervals"),
         "since": ("quasi", "dates"),
-        "town": ("quasi", "balanced"),
+        "town": ("quasi", "by_class"),
         "sex": ("quasi", None),
         "smokes": ("quasi", None),
         "nothing": ("identifier", None),

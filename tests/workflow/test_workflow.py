@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import incrowd as ic
 from incrowd import workflow
-from incrowd.publish import nsvdist
+from incrowd.publish import best_cuts
 
 N = 60
 FRAME = pl.DataFrame(
@@ -42,7 +42,7 @@ def test_publish_gives_plain_data_and_tells_every_stage(tmp_path):
     assert found["guarantees"] == [{"kind": "k", "k": 5}]
     assert found["release"] == str(done.folder) == str(tmp_path / "out")
     assert 0 < found["loss"]["lm"] < 1
-    assert list(dict.fromkeys(stages)) == ["coding", "searching", "verifying", "writing"]
+    assert list(dict.fromkeys(stages)) == ["coding", "cutting", "verifying", "writing"]
     assert workflow.verify(tmp_path / "out", FRAME).complete
     with pytest.raises(ic.InputError, match="out' already exists"):
         workflow.publish(FRAME, SCHEMA, tmp_path / "out", parameters={"k": 5})
@@ -57,7 +57,7 @@ def test_a_cancelled_publication_leaves_nothing(tmp_path):
         run = workflow.Run(progress)
         return run
 
-    for stage in ("coding", "searching", "verifying", "writing"):
+    for stage in ("coding", "cutting", "verifying", "writing"):
         with pytest.raises(ic.Cancelled):
             workflow.publish(FRAME, SCHEMA, tmp_path / "out", parameters={"k": 5}, run=cancel_at(stage))
         assert list(tmp_path.iterdir()) == []
@@ -75,10 +75,20 @@ def test_a_run_that_is_cancelled_after_the_last_look_is_done(tmp_path):
 
 def test_the_number_of_workers_reaches_the_search(tmp_path, monkeypatch):
     asked = []
-    pool = nsvdist.ThreadPoolExecutor
-    monkeypatch.setattr(nsvdist, "ThreadPoolExecutor", lambda n: asked.append(n) or pool(n))
+    pool = best_cuts.ThreadPoolExecutor
+    monkeypatch.setattr(best_cuts, "ThreadPoolExecutor", lambda n: asked.append(n) or pool(n))
     workflow.publish(FRAME, SCHEMA, tmp_path / "out", parameters={"k": 5}, run=workflow.Run(workers=3))
     assert asked == [3]
+
+
+def test_what_l_on_the_class_costs_is_said_before():
+    (text,) = workflow.expect(SCHEMA, {"l": 2})
+    assert "at most 50%" in text
+    assert "'ill' is both" in text
+    assert workflow.expect(SCHEMA, {"alpha": 0.8, "l": 1.1})[0].count("at most 80%") == 1
+    assert workflow.expect(SCHEMA, {"k": 5}) == workflow.expect(SCHEMA) == ()
+    apart = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill", other=["job"], target="job")
+    assert workflow.expect(apart, {"l": 2}) == ()
 
 
 def test_warnings_of_a_method_are_part_of_the_result(tmp_path):

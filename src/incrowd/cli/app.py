@@ -65,6 +65,11 @@ def init(
     if not screen.data({"schema": str(output), **found.to_dict()}):
         screen.table(f"{found.rows} rows", found.columns)
         ask = f' --query "{query}"' if query else ""
+        target = found.schema.target
+        screen.say(
+            f"{target!r} is protected, and is the class that the release stays good for. If you want to predict "
+            "another column, set target to it and give it the role other."
+        )
         screen.say(f"Wrote {output}. Review the roles, then: incrowd publish {data}{ask} -s {output} -k 10 -o release")
 
 
@@ -115,6 +120,8 @@ def publish(
 
         if method is not None and find_publisher(method).kind == "projections":
             screen.aside("Ctrl-C ends the search and publishes the best found so far; pressed again, it ends the run.")
+        for text in workflow.expect(schema, parameters):
+            screen.aside(f"Note: {text}")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, query=query,

@@ -80,5 +80,5 @@ def publish(
     Returns a `RowRelease`, or a `ProjectionRelease` if the method publishes projections. With ``domains="exact"`` the
     manifest lists every value of the quasi-identifiers and how often it occurs, rare ones too.
     """
-    chosen = make(method or default_method(schema, parameters), **parameters)
+    chosen = make(method or default_method(schema), **parameters)
     return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import sys
-from collections.abc import Collection
 from dataclasses import MISSING, fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -142,15 +141,9 @@ def make(method: str, **parameters: Any) -> Publisher[Any]:  # noqa: ANN401
     return publisher(**parameters)
 
 
-def default_method(schema: Schema, parameters: Collection[str] = ()) -> str:
-    """Return the method to use if none was named: NSVDist, or Mondrian where NSVDist cannot give what is asked for.
-
-    NSVDist keeps k and l and publishes distributions of a sensitive column. Where there is no such column, or a
-    parameter is given that it does not have (``t``, ``alpha``, ``l_kind``), it is Mondrian.
-    """
-    unknown = set(parameters) - {field.name for field in fields(NSVDist)}
-    mondrian_knows = unknown and unknown <= {field.name for field in fields(Mondrian)}
-    return Mondrian.name if mondrian_knows or not schema.sensitive else NSVDist.name
+def default_method(schema: Schema) -> str:
+    """Return the method to use if none was named: BestCuts where there is a class to predict, else Mondrian."""
+    return Mondrian.name if schema.target is None else BestCuts.name
 
 
 def methods() -> list[dict[str, str]]:

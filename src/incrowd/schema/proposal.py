@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from incrowd.errors import SchemaError
-from incrowd.hierarchy import Intervals, Spec, balanced, dates, prefixes
+from incrowd.hierarchy import Intervals, Spec, by_class, dates, prefixes
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.io.columns import guessed, without_tokens
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
@@ -26,7 +26,7 @@ _NAMES_PEOPLE = re.compile(
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
-_ALPHABETICAL = "grouped alphabetically, which is rarely meaningful; provide your own groups (docs: hierarchies)"
+_BY_CLASS = "ordered by how often each class occurs with them; your own groups may mean more (docs: hierarchies)"
 _MAY_MEAN_MISSING = ["?", "-", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "k.A.", "unknown", "unbekannt"]
 
 
@@ -145,4 +145,4 @@ def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None
         return prefixes(), f"digits of one length, {distinct} distinct: shortened from the right, such as 100**"
     if text.str.contains(_ISO_DATE).all():
         return dates(), f"dates as text, {distinct} distinct"
-    return balanced(), f"{distinct} distinct names: {_ALPHABETICAL}"
+    return by_class(), f"{distinct} distinct names: {_BY_CLASS}"

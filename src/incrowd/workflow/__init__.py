@@ -13,7 +13,7 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.judging import attack, audit, save_repair, verify
-from incrowd.workflow.publishing import Proposal, Publication, propose, publish
+from incrowd.workflow.publishing import Proposal, Publication, expect, propose, publish
 
 __all__ = [
     "Progress",
@@ -24,6 +24,7 @@ __all__ = [
     "audit",
     "compare",
     "evaluate",
+    "expect",
     "propose",
     "publish",
     "save_repair",

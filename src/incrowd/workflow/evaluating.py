@@ -63,7 +63,7 @@ def evaluate(
             fact = "The size of the smallest crowd is missing"
             raise ParameterError(fact, "give it, for example k=10")
         how = {"types": roles.types, "missing_tokens": roles.missing_tokens}
-        publisher = make(method or default_method(roles, given), **given)
+        publisher = make(method or default_method(roles), **given)
         holdout = None if test is None else read_source(test, **how, run=work)
         frame = read_source(source, **how, run=work)
         return judge(publisher, frame, roles, cv=cv, holdout=holdout, **settings, progress=work)

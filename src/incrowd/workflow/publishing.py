@@ -133,6 +133,33 @@ def propose(
     return Proposal(schema, frame.height)
 
 
+def expect(schema: Schema | str | Path, parameters: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return what to know before publishing: what l or alpha cost where the class is the sensitive column itself.
+
+    Parameters
+    ----------
+    schema
+        The schema, or its file.
+    parameters
+        Those of the method: l, l_kind and alpha are looked at.
+    """
+    from incrowd.privacy import Privacy
+
+    roles, given = read_schema(schema), dict(parameters or {})
+    if roles.target is None or roles.target != roles.sensitive:
+        return ()
+    asked = {name: given[name] for name in ("l", "l_kind", "c", "alpha") if given.get(name) is not None}
+    limits = [g.belief for g in Privacy.of(1, **asked).guarantees() if g.belief is not None]
+    if not limits or min(limits) == 1:
+        return ()
+    text = (
+        f"{roles.target!r} is both the class and the sensitive column: predictions from groups with these limits are "
+        f"right for at most {min(limits):.0%} of the people; to keep a class predictable, protect another column "
+        "(sensitive) and name the class as target."
+    )
+    return (text,)
+
+
 def publish(
     source: Source,
     schema: Schema | str | Path,
@@ -177,7 +204,7 @@ def publish(
     for path in (folder, private):
         io.refuse_existing(path)
     roles, given = read_schema(schema), dict(parameters or {})
-    publisher = make(method or default_method(roles, given), **given)
+    publisher = make(method or default_method(roles), **given)
     if attacked and publisher.kind == "projections":
         fact = "Only releases of generalized rows can be attacked, and this method publishes projections"
         raise ParameterError(fact, "leave out attacked=True; check projections with: incrowd verify --original")
