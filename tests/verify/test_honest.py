@@ -205,3 +205,31 @@ def test_without_a_row_map_that_can_be_read_rows_are_matched():
     found = answers(made.judge())
     assert found["private folder"] is False
     assert found["row map"] is found["domains"] is None
+
+
+def test_a_value_that_no_row_counts_is_found_without_a_row_map():
+    made = publish(ic.NSVDist(k=4, l=2, mode="paper"), domains="exact")
+    made.private = None
+    assert answers(made.judge())["assignment"] is True
+    for at in (0, -1):
+        forged = publish(ic.NSVDist(k=4, l=2, mode="paper"), domains="exact")
+        forged.private = None
+        about = forged.manifest["sensitive"]
+        forged.frame = forged.frame.drop(f"ill={about['values'].pop(at)}")
+        about["counts"].pop(at)
+        assert answers(forged.judge())["assignment"] is False
+
+
+def test_sensitive_values_of_another_type_are_counted():
+    made = make()
+    made.manifest["sensitive"]["type"] = "int"
+    swap = {ill: number for number, ill in enumerate(["angina", "flu", "measles", "zoster"])}
+    made.frame = made.frame.with_columns(pl.col("ill").replace_strict(swap, return_dtype=pl.Int64))
+    made.original = made.original.with_columns(pl.col("ill").replace_strict(swap).cast(pl.String))
+    assert open_checks(made) == {"method"}
+    made.original = made.original.with_columns(
+        pl.when(pl.int_range(pl.len()) < 2).then(pl.lit("x")).otherwise("ill").alias("ill")
+    )
+    verdict = made.judge()
+    assert answers(verdict)["original values"] is False
+    assert "column 'ill' has 2 values that are not of its type" in str(verdict)

@@ -316,6 +316,7 @@ MANIFEST = {
     ),
     "a diversity of another kind": (change("guarantees.1.l_kind", "entropy"), "manifest, nothing private"),
     "more k than there are rows": (ask(k=1000), "promises, k, k of joins"),
+    "as much k as there are rows": (ask(k=237), "k, k of joins"),
     "sets that were not asked for": (
         change("quasi_sets", [["age", "town", "job"]]),
         "promises, k, k of joins, l (frequency)",

@@ -10,8 +10,8 @@ import polars as pl
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine
-from incrowd.verify.levels import Distributions, distinct
-from incrowd.verify.manifest import Claims
+from incrowd.verify.levels import TOLERANCE, Distributions, distinct
+from incrowd.verify.manifest import Claims, Promise
 from incrowd.verify.payload import Payload
 from incrowd.verify.promises import about_values, broken, marginal_of, note_levels, promise_name
 from incrowd.verify.verdict import Findings
@@ -98,6 +98,13 @@ def _note_lower_bound(findings: Findings, payload: Payload) -> None:
     )
 
 
+def _n_needed(promise: Promise) -> float:
+    """Return how many values an original must be linked to at least."""
+    if promise.kind == "l":
+        return float(promise.given["l"])
+    return 1 / promise.given["alpha"] if promise.kind == "alpha" else 1.0
+
+
 def _judge_linked(findings: Findings, claims: Claims, linked: Array, marginal: Array | None) -> None:
     """Judge exact values of a non-homogeneous release.
 
@@ -113,8 +120,7 @@ def _judge_linked(findings: Findings, claims: Claims, linked: Array, marginal: A
     findings.checks = [check for check in findings.checks if check.name not in names]
     for promise in pending:
         name = promise_name(promise)
-        need = {"l": promise.given.get("l", 1), "alpha": 1 / promise.given.get("alpha", 1)}.get(promise.kind, 1)
-        few = n_linked < need - 1e-9
+        few = n_linked < _n_needed(promise) - TOLERANCE
         wrong = broken(promise, found, marginal)
         if few.any():
             findings.judge(name, [f"{few.sum()} distinct originals can be linked to too few sensitive values"], "")
