@@ -523,3 +523,10 @@ def test_names_with_quotes_and_brackets(tmp_path):
 def test_a_folder_named_by_text(made):
     assert verify(str(made.public), people()).violations == []
     assert Path(made.public).is_dir()
+
+
+def test_a_table_that_the_manifest_does_not_describe_cannot_be_compared(made):
+    made.tell(lambda manifest: manifest["quasi"][0].pop("name"))
+    made.digest()
+    assert "csv" in made.failed()
+    assert "release.csv cannot be compared with the Parquet file" in str(made.verify())

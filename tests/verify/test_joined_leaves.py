@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from incrowd.verify.private_domains import _leaf_problems, _lies_in
-from incrowd.verify.published import Leaves
+from incrowd.verify.published import Leaves, Scale, wider_cells
 from incrowd.verify.rare import _rare_leaves
 
 
@@ -168,3 +168,34 @@ def test_a_number_that_stands_for_others_lies_among_them(kind, bounds, n_values,
     assert not lies(beside(ends[1], 1))
     assert not lies("five")
     assert not lies(True)
+
+
+TREES = {
+    "taxonomy": tree("abcdef", "xxxyyz", "uuuuuz", "******", rest=[2]),
+    "a node of one joined leaf": tree("abcdef", "xxwyyz", "uuuuuz", "******", rest=[2]),
+    "names": tree("abcd", kind="names"),
+    "names with a missing one": tree([None, *"abcd"], kind="names"),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_smallest_legal_cell_is_not_too_wide_and_all_others_are(name):
+    q = TREES[name]
+    n = len(q.leaves)
+    legal = {(a, b) for a in range(n) for b in range(a, n) if q.legal(np.array([a]), np.array([b]))[0]}
+    for least in range(n):
+        for most in range(least, n):
+            around = [(a, b) for a, b in legal if a <= least and b >= most]
+            wider = [cell for cell in around if cell != (least, most) or least not in q.rest]
+            closure = min(wider, key=lambda cell: cell[1] - cell[0])
+            for a, b in around:
+                ends = np.array([a]), np.array([b])
+                found = wider_cells(q, Scale(None, n), ends, np.array([least]), np.array([most]))
+                assert found.tolist() == [(a, b) not in (closure, (least, most))]
+
+
+def test_a_node_of_the_first_leaves_is_counted_from_the_first():
+    q = tree(["x", "x (rest)", "c"], "xxy", "***", rest=[0, 1])
+    rare = SimpleNamespace(joined=True, least=5)
+    assert _rare_leaves(rare, q, np.array([2, 3, 5])) == []
+    assert _rare_leaves(rare, q, np.array([2, 2, 5])) == ["column 'q' names 1 values that fewer than 5 rows have"]

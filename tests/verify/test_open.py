@@ -66,3 +66,12 @@ def test_what_stays_open(name, how):
     needs_evidence = name in ("nhaa", "shares") and how in ("no evidence", "no domains")
     wanted = {"private folder"} if needs_evidence else FAILED.get(how, set())
     assert {check.name for check in verdict.checks if check.ok is False} == wanted
+
+
+def test_how_close_counts_are_is_known_without_a_row_map():
+    made = publish(METHODS["counts"])
+    near = made.judge().levels["t"]
+    made.private = None
+    assert made.judge().levels["t"] == near > 0
+    made.manifest["rows"]["suppressed"] = 1  # then nobody knows who is behind the rows
+    assert made.judge().levels["t"] is None
