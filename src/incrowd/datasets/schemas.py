@@ -27,12 +27,13 @@ from incrowd.datasets.adult import adult_schema
 from incrowd.datasets.catalogue import DATASETS, Dataset, dataset
 from incrowd.datasets.sources import folder, load
 from incrowd.errors import ParameterError
-from incrowd.hierarchy import Intervals, Spec, Taxonomy, balanced
+from incrowd.hierarchy import Intervals, Spec, Taxonomy, balanced, by_class
 from incrowd.schema import Schema
 
 Paper = Literal["nsvdist", "dmpd"]
-Order = Literal["alphabetical", "numeric"]
+Order = Literal["alphabetical", "numeric", "free"]
 _BRANCHES = 5
+_NEARLY_UNIQUE = 0.2  # share of distinct values from which an order of them says nothing
 
 NSVDIST: dict[str, tuple[str, ...]] = {
     "abalone": ("sex", "diameter", "height", "viscera_weight", "shell_weight"),
@@ -68,7 +69,9 @@ def schema(
     quasi
         Other quasi-identifiers than the paper's.
     order
-        How ``nsvdist`` sorts the values below its trees.
+        How ``nsvdist`` sorts the values below its trees. ``"free"`` does without trees, for either paper's columns:
+        numbers become any range, names any range in the order of their classes (`incrowd.by_class`), and a name with
+        nearly as many values as rows is suppressed.
 
     Returns
     -------
@@ -85,15 +88,18 @@ def schema(
     if paper not in get_args(Paper):
         fact = f"paper is {paper!r}"
         raise ParameterError(fact, f"use one of {', '.join(get_args(Paper))}")
-    hierarchies: dict[str, Spec | None]
-    if paper == "nsvdist":
-        if table.name not in NSVDIST:
-            fact = f"The NSVDist paper does not use the table {name!r}"
-            raise ParameterError(fact, f"use one of {', '.join(NSVDIST)}")
-        hierarchies = _trees(table, quasi or NSVDIST[table.name], order)
+    if order not in get_args(Order):
+        fact = f"order is {order!r}"
+        raise ParameterError(fact, f"use one of {', '.join(get_args(Order))}")
+    if paper == "nsvdist" and table.name not in NSVDIST:
+        fact = f"The NSVDist paper does not use the table {name!r}"
+        raise ParameterError(fact, f"use one of {', '.join(NSVDIST)}")
+    chosen = quasi or (NSVDIST[table.name] if paper == "nsvdist" else table.columns[:-1])
+    if order == "free":
+        hierarchies = _free(table, chosen)
     else:
-        hierarchies = _ranges(table, quasi or table.columns[:-1])
-    if table.name == "adult":
+        hierarchies = _trees(table, chosen, order) if paper == "nsvdist" else _ranges(table, chosen)
+    if table.name == "adult" and order != "free":
         hierarchies |= {name: tree for name, tree in adult_trees().items() if name in hierarchies}
     return Schema(quasi=hierarchies, sensitive=table.target, missing="drop", missing_tokens=["?"], rest="drop")
 
@@ -110,13 +116,22 @@ def adult_trees() -> dict[str, Spec | None]:
 
 
 def _trees(table: Dataset, quasi: Sequence[str], order: Order) -> dict[str, Spec | None]:
-    if order not in get_args(Order):
-        fact = f"order is {order!r}"
-        raise ParameterError(fact, f"use one of {', '.join(get_args(Order))}")
     if table.name == "adult":
         return dict.fromkeys(quasi, balanced(_BRANCHES))
     frame = load(table.name)
     return {name: five_ary(frame[name], order) for name in quasi}
+
+
+def _free(table: Dataset, quasi: Sequence[str]) -> dict[str, Spec | None]:
+    """Return ranges for numbers, ranges in the order of the classes for names, nothing for names of single rows."""
+    frame: pl.DataFrame = load(table.name)
+
+    def spec(column: pl.Series) -> Spec | None:
+        if column.dtype.is_numeric():
+            return Intervals()
+        return None if column.n_unique() > _NEARLY_UNIQUE * len(column) else by_class()
+
+    return {name: spec(frame[name]) for name in quasi}
 
 
 def five_ary(column: pl.Series, order: Order = "alphabetical") -> Taxonomy:

@@ -21,6 +21,7 @@ MODULES: tuple[str, ...] = (
     "friedman_table6",
     "friedman_curves",
     "iac_figures",
+    "class_aware",
 )
 """Files of this room that have a tuple ``EXPERIMENTS``."""
 
