@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from incrowd.verify.private_domains import _leaf_problems, _lies_in
-from incrowd.verify.published import Leaves, Scale, wider_cells
-from incrowd.verify.rare import _rare_leaves
+from incrowd.verify.published import Leaves, Ranges, Scale, wider_cells
+from incrowd.verify.rare import _rare_leaves, _rare_ranges
 
 
 def tree(leaves, *levels, rest=(), kind="taxonomy"):
@@ -199,3 +199,13 @@ def test_a_node_of_the_first_leaves_is_counted_from_the_first():
     rare = SimpleNamespace(joined=True, least=5)
     assert _rare_leaves(rare, q, np.array([2, 3, 5])) == []
     assert _rare_leaves(rare, q, np.array([2, 2, 5])) == ["column 'q' names 1 values that fewer than 5 rows have"]
+
+
+@pytest.mark.parametrize(("cuts", "true", "n"), [([], [3], 0), ([25], [5, 5], 0), ([25], [4, 5], 1), ([25], [4, 4], 2)])
+def test_ranges_that_too_few_rows_have_are_counted(cuts, true, n):
+    """One range is everything, however few rows have a value at all."""
+    q = Ranges("q", "int", None, np.array(cuts), tuple(cuts), False, np.array(true))
+    found = _rare_ranges(SimpleNamespace(joined=True, least=5), q, np.array(true), np.array([20, 30]))
+    assert [text for text in found if "ranges" in text] == (
+        [f"column 'q' has {n} ranges that fewer than 5 rows have"] if n else []
+    )

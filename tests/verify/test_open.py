@@ -75,3 +75,12 @@ def test_how_close_counts_are_is_known_without_a_row_map():
     assert made.judge().levels["t"] == near > 0
     made.manifest["rows"]["suppressed"] = 1  # then nobody knows who is behind the rows
     assert made.judge().levels["t"] is None
+
+
+def test_without_a_row_map_originals_are_counted_one_by_one():
+    made = publish(METHODS["mondrian"], domains="exact")
+    details = []
+    for private in (made.private, None):
+        made.private = private
+        details += [check.detail for check in made.judge().checks if check.name == "originals per row"]
+    assert ["lower bound" in detail for detail in details] == [True, False]

@@ -81,3 +81,9 @@ def test_names_that_come_late_are_read_too(monkeypatch: pytest.MonkeyPatch, firs
     assert column.values.to_list() == ["a", "b", "c"]
     assert column.index.tolist() == [1, 3, 0, 1, 3, 2]
     assert column.n_odd == 0
+
+
+def test_tokens_are_looked_for_in_numbers_that_are_read_as_text():
+    column = read_column(pl.Series([7, 8, None, 7]), "str", ["7"])
+    assert column.values.to_list() == ["8"]
+    assert (column.missing.tolist(), column.n_odd) == ([True, False, True, True], 0)

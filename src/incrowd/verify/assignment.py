@@ -10,7 +10,7 @@ import polars as pl
 
 from incrowd.verify.compare import as_text, read_like
 from incrowd.verify.domain import Array
-from incrowd.verify.groups import combine
+from incrowd.verify.groups import number_rows
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload
 from incrowd.verify.verdict import Findings
@@ -38,6 +38,8 @@ def check_assignment(
 ) -> None:
     """Look for a full assignment by maximum flow between distinct released rows and distinct originals."""
     n_rows, n_originals = payload.frame.height, len(codes[0])
+    if not n_rows:
+        return
     untouched = np.zeros(n_rows + n_originals, np.int64)
     if claims.other and not claims.in_shares:  # shares go with other columns of anybody in the block
         untouched = number_together(payload.frame.select(claims.other), other)
@@ -74,7 +76,7 @@ def check_assignment(
         if n_edges > EDGE_BUDGET:
             findings.skip("assignment", f"more than {EDGE_BUDGET:.0e} possible pairs of a row and an original")
             return
-    placed = _flow(released.size, originals.size, np.concatenate(sources), np.concatenate(targets)) if sources else 0
+    placed = _flow(released.size, originals.size, np.concatenate(sources), np.concatenate(targets))
     problems = [f"only {placed} of {n_rows} released rows can be given an original of their own"]
     findings.judge("assignment", problems if placed < n_rows else [], f"all {n_rows} rows fit originals of their own")
 
@@ -84,7 +86,7 @@ def number_together(a: pl.DataFrame, b: pl.DataFrame) -> Array:
     both = [
         pl.concat(alike(a[name], b[name])).rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in a.columns
     ]
-    return combine(both, [int(column.max(initial=0)) + 1 for column in both], a.height + b.height)
+    return number_rows(both, a.height + b.height)
 
 
 def alike(a: pl.Series, b: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -108,7 +110,7 @@ def _supports(payload: Payload, n_rows: int) -> tuple[Array | None, Array]:
 
 def _side(columns: list[Array], n: int) -> _Side:
     shifted = [column.astype(np.int64) - int(column.min(initial=0)) for column in columns]
-    which = combine(shifted, [int(column.max(initial=0)) + 1 for column in shifted], n)
+    which = number_rows(shifted, n)
     size = np.bincount(which)
     first = np.zeros(len(size), np.int64)
     first[which] = np.arange(n)

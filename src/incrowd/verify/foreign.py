@@ -13,7 +13,7 @@ import polars as pl
 from incrowd import io
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.verify.domain import Array, is_number
-from incrowd.verify.groups import combine
+from incrowd.verify.groups import number_rows
 from incrowd.verify.levels import TOLERANCE, Distributions, above_share, distances, tops, totals
 from incrowd.verify.promises import broken_l, check_k, reached
 from incrowd.verify.verdict import Findings, Verdict, first_row
@@ -125,7 +125,7 @@ def _numbered(column: pl.Series) -> Array:
 
 def _groups(table: pl.DataFrame, quasi: Sequence[str]) -> Array:
     numbers = [_numbered(table[name]) for name in quasi]
-    return combine(numbers, [int(column.max(initial=0)) + 1 for column in numbers], table.height)
+    return number_rows(numbers, table.height)
 
 
 def _check_values(

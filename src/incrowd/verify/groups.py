@@ -71,6 +71,11 @@ def combine(columns: list[Array], sizes: list[int], n_rows: int) -> Array:
     return relabel(key, size)[0]
 
 
+def number_rows(columns: list[Array], n_rows: int) -> Array:
+    """Return dense numbers for the combinations of several columns of numbers from 0."""
+    return combine(columns, [int(column.max(initial=0)) + 1 for column in columns], n_rows)
+
+
 def relabel(key: Array, size: int) -> tuple[Array, Array]:
     """Return dense numbers for keys below `size`, and the distinct keys in order."""
     if size > _table_limit(len(key)):

@@ -11,7 +11,7 @@ import polars as pl
 
 from incrowd.verify.compare import as_text, is_comparable, read_like
 from incrowd.verify.domain import ABSENT, OUTSIDE, Array, Values, convert, without_tokens
-from incrowd.verify.groups import combine
+from incrowd.verify.groups import number_rows
 from incrowd.verify.original import row_map_problems
 from incrowd.verify.payload import wrong_rows
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown
@@ -39,7 +39,7 @@ def check_original(
     for number, part in enumerate(claims.parts):
         both = [np.concatenate([published[name], originals[name]]) - ABSENT for name in part]
         both.append(np.concatenate([classes[number], own]) - ABSENT)
-        joined = combine(both, [int(column.max(initial=0)) + 1 for column in both], 2 * len(own))
+        joined = number_rows(both, 2 * len(own))
         tuples.append((joined[: len(own)], joined[len(own) :]))
     problems = []
     for number, (shown, wanted) in enumerate(tuples, start=1):
