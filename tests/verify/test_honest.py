@@ -233,3 +233,13 @@ def test_sensitive_values_of_another_type_are_counted():
     verdict = made.judge()
     assert answers(verdict)["original values"] is False
     assert "column 'ill' has 2 values that are not of its type" in str(verdict)
+
+
+@pytest.mark.parametrize("hierarchy", [ic.Intervals(), None, ic.balanced(2)], ids=["intervals", "flat", "balanced"])
+@pytest.mark.parametrize("n_known", [1, 2, 4])
+def test_a_column_that_hardly_anybody_has(hierarchy, n_known):
+    """Fewer than k rows have a value: there is one range, or one leaf, and its count may be rounded down to none."""
+    frame = pl.DataFrame({"x": [*range(n_known), *[None] * (40 - n_known)], "age": [i % 9 for i in range(40)]})
+    schema = ic.Schema(quasi={"x": hierarchy, "age": ic.Intervals()}, missing="value")
+    for seed in range(4):
+        assert ic.Mondrian(k=5).publish(frame, schema, seed=seed).verify(frame).complete

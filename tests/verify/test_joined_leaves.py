@@ -209,3 +209,13 @@ def test_ranges_that_too_few_rows_have_are_counted(cuts, true, n):
     assert [text for text in found if "ranges" in text] == (
         [f"column 'q' has {n} ranges that fewer than 5 rows have"] if n else []
     )
+
+
+def test_all_values_may_be_joined_but_a_rare_one_is_not_told():
+    rare = SimpleNamespace(joined=True, least=5)
+    assert _rare_leaves(rare, tree(["*"], "*", rest=[0]), np.array([3])) == []
+    assert _rare_leaves(rare, tree([None, "*"], ["*", "*"], rest=[1]), np.array([3, 3])) == []
+    told = ["column 'q' names 1 values that fewer than 5 rows have"]
+    assert _rare_leaves(rare, tree(["a", "*"], "**", rest=[1]), np.array([4, 3])) == told
+    assert _rare_leaves(rare, tree([None, "a", "*"], "***", rest=[2]), np.array([1, 4, 3])) == told
+    assert _rare_leaves(rare, tree(["a"], "*"), np.array([4])) == told

@@ -12,7 +12,8 @@ from incrowd.verify import check, coverage
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.groups import combine, relabel
 from incrowd.verify.levels import Distributions, above_share, recursive_levels
-from incrowd.verify.promises import broken_l, reached
+from incrowd.verify.manifest import Promise
+from incrowd.verify.promises import broken, broken_l, reached
 from verify import naive_levels as naive
 
 DOMAIN = list(range(4))
@@ -163,3 +164,26 @@ def test_lkc_looks_at_every_combination(rows, L, K, C):
     assert verdict.ok == holds
     assert verdict.levels["lkc_k"] == smallest
     assert verdict.levels["lkc_c"] == pytest.approx(float(surest))
+
+
+@pytest.mark.parametrize(
+    ("promise", "counts", "marginal"),
+    [
+        (Promise("t", {"t": 0.25, "ordered": False}), [[3, 1]], [2, 2]),
+        (Promise("t", {"t": 0.25, "ordered": True}), [[3, 1]], [2, 2]),
+        (Promise("t", {"t": 0.1, "ordered": False}), [[6, 4]], [5, 5]),
+        (Promise("l", {"l": 2, "l_kind": "entropy"}), [[2, 2]], None),
+        (Promise("l", {"l": 3, "l_kind": "entropy"}), [[7, 7, 7]], None),
+        (Promise("l", {"l": 3, "l_kind": "distinct"}), [[1, 1, 9]], None),
+        (Promise("l", {"l": 1.1, "l_kind": "frequency"}), [[10, 1]], None),
+        (Promise("alpha", {"alpha": 0.7}), [[7, 3]], None),
+    ],
+)
+def test_a_promise_that_is_just_kept(promise, counts, marginal):
+    """Nothing is lost to rounding, and a row more of the first value breaks it."""
+    found = np.array(counts)
+    whole = None if marginal is None else np.array(marginal)
+    assert not broken(promise, Distributions.of_matrix(found), whole).any()
+    if promise.given.get("l_kind") != "distinct":
+        found[0, 0] += 1
+        assert broken(promise, Distributions.of_matrix(found), whole).all()
