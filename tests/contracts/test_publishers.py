@@ -208,15 +208,13 @@ def test_manifest_is_plain_data_without_cells_of_identifiers():
 
 @pytest.mark.parametrize(
     ("sensitive", "parameters", "method"),
-    [("s", {}, "nsvdist"), ("s", {"l": 1.2}, "nsvdist"), ("s", {"t": 0.9}, "mondrian"), (None, {}, "mondrian")],
+    [("s", {}, "best_cuts"), ("s", {"l": 1.2, "t": 0.9, "runs": 2}, "best_cuts"), (None, {}, "mondrian")],
 )
-def test_without_a_method_it_is_nsvdist_where_that_can_do_it(sensitive, parameters, method):
+def test_without_a_method_it_is_the_best_for_the_class(sensitive, parameters, method):
     frame = pl.DataFrame({"q": list(range(30)), "s": ["a", "b"] * 15})
     schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive=sensitive, rest="drop")
     release = ic.publish(frame, schema, k=3, **parameters)
     assert release.manifest.method.name == method
-    if method == "nsvdist":
-        assert release.manifest.method.parameters["mode"] == "hardened"
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)

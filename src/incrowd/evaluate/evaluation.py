@@ -4,7 +4,7 @@
 >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)]})
 >>> people = people.with_columns(risk=pl.when(pl.col("age") < 45).then(pl.lit("low")).otherwise(pl.lit("high")))
 >>> schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="risk")
->>> found = ic.evaluate("mondrian", people, schema, k=20, cv=2, samples=2, classifiers=["tree"])
+>>> found = ic.evaluate("mondrian", people, schema, k=20, cv=2, samples=2, classifiers=["tree"], training="samples")
 >>> found.frame["original"].item()
 1.0
 """

@@ -228,7 +228,7 @@ def test_clear_errors(wrong):
 
 
 def test_overlapping_parts_and_fitness_that_is_no_number():
-    with pytest.raises(ic.ParameterError, match="share a feature"):
+    with pytest.raises(ic.ParameterError, match="A feature is in two parts"):
         partition_of([[0, 1], [1]])
     with pytest.raises(ic.ParameterError, match="not a number"):
         FeatureSearch(3, lambda _: float("nan")).run()

@@ -113,7 +113,7 @@ def test_a_release_by_names():
     assert 1 < refused.value.best["k"] < 60
     with pytest.raises(ic.ParameterError, match="column 'income'"):
         ic.ParetoDMPD(k=5).release(FRAME, SCHEMA, [["income"]])
-    with pytest.raises(ic.ParameterError, match="share a feature"):
+    with pytest.raises(ic.ParameterError, match="A feature is in two parts"):
         ic.ParetoDMPD(k=5).release(FRAME, SCHEMA, [["job"], ["job"]])
 
 

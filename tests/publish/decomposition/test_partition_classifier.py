@@ -139,7 +139,7 @@ def test_tree_thresholds_part_names_by_their_classes():
 @pytest.mark.parametrize(
     ("parts", "fact"),
     [
-        ([["job"], ["job", "age"]], "share a feature"),
+        ([["job"], ["job", "age"]], "A feature is in two parts"),
         ([["job"], []], "without columns"),
         ([["wage"]], "'wage'"),
         (["job"], "parts is"),

@@ -1,0 +1,70 @@
+"""Names in the order of their classes."""
+
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.coding import Table
+
+
+@given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=8), st.integers(1, 30))
+def test_two_classes_are_ordered_by_their_share(counts, at_least):
+    """Share of the second class among the rows of a name; rare names keep the alphabet, together where the mean is."""
+    names = [f"n{i}" for i in range(len(counts))]
+    column = [name for name, (yes, no) in zip(names, counts, strict=True) for _ in range(yes + no)]
+    classes = [c for yes, no in counts for c in ["y"] * yes + ["n"] * no]
+    leaves = ic.by_class(at_least).build(pl.Series("q", column), target=pl.Series(classes)).leaves.to_list()
+    overall = sum(yes for yes, _ in counts) / sum(yes + no for yes, no in counts)
+    share = {name: yes / (yes + no) for name, (yes, no) in zip(names, counts, strict=True)}
+    sizes = dict(zip(names, map(sum, counts), strict=True))
+    key = {name: round(share[name] - overall, 8) if sizes[name] >= at_least else 0.0 for name in names}
+    found = [key[name] for name in leaves]
+    assert found in (sorted(found), sorted(found, reverse=True))
+    for one, other in pairwise(leaves):
+        assert key[one] != key[other] or one < other
+
+
+def test_weights_stand_for_rows():
+    column, target = pl.Series("q", ["a", "b", "c", "a", "b", "c"]), pl.Series(list("yyynnn"))
+    weights = np.array([30, 10, 20, 10, 30, 20])
+    written_out = [pl.concat([s[i : i + 1] for i in range(6) for _ in range(weights[i])]) for s in (column, target)]
+    ours = ic.by_class().build(column, target=target, weights=weights)
+    theirs = ic.by_class().build(written_out[0], target=written_out[1])
+    assert ours.leaves.to_list() == theirs.leaves.to_list()
+    assert ours.leaves.to_list() in (["a", "c", "b"], ["b", "c", "a"])
+
+
+def test_more_classes_are_told_apart_along_their_widest_axis():
+    column = pl.Series("q", ["low"] * 40 + ["mid"] * 40 + ["high"] * 40)
+    target = pl.Series(["a"] * 40 + ["a", "b"] * 20 + ["b"] * 39 + ["c"])
+    leaves = ic.by_class().build(column, target=target).leaves.to_list()
+    assert leaves in (["low", "mid", "high"], ["high", "mid", "low"])
+
+
+def test_missing_names_come_first_and_a_schema_keeps_the_recipe(tmp_path):
+    frame = pl.DataFrame({"job": ["a", "b", None, "c"] * 30, "ill": ["y", "n", "y", "n"] * 30})
+    schema = ic.Schema(quasi={"job": ic.by_class()}, sensitive="ill")
+    schema.to_toml(tmp_path / "s.toml")
+    again = ic.Schema.from_toml(tmp_path / "s.toml")
+    assert repr(again.attributes["job"].hierarchy) == "by_class(20)"
+    (hierarchy,) = Table.encode(frame, again).hierarchies
+    assert hierarchy.leaves.to_list()[0] is None
+    release = ic.BestCuts(k=10).publish(frame, again, seed=1)
+    assert release.verify(frame).ok
+
+
+def test_what_has_no_class_or_an_order_of_its_own_is_refused():
+    with pytest.raises(ic.HierarchyError, match="no target"):
+        ic.by_class().build(pl.Series("q", ["a", "b"]))
+    with pytest.raises(ic.HierarchyError, match="an order of their own"):
+        ic.by_class().build(pl.Series("q", [1, 2]), target=pl.Series(["a", "b"]))
+    with pytest.raises(ic.HierarchyError, match="at_least=0"):
+        ic.by_class(0)
+    many = pl.Series([f"c{i}" for i in range(10_000)])
+    with pytest.raises(ic.HierarchyError, match="too many"):
+        ic.by_class().build(many.alias("q"), target=many)
