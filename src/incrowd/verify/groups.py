@@ -46,8 +46,7 @@ def make_cells(lo: list[Array], hi: list[Array], n_leaves: list[int], n_rows: in
     """Group rows by their cells; the codes must be inside their domains."""
     los, his, cells = [], [], []
     for a, b, n in zip(lo, hi, n_leaves, strict=True):
-        key = a * np.int32(n) + b if n * n < 2**31 else a.astype(np.int64) * n + b
-        cell, distinct = relabel(key, n * n)
+        cell, distinct = relabel(a.astype(np.int64) * n + b, n * n)
         cells.append(cell)
         los.append(distinct // n)
         his.append(distinct % n)

@@ -14,7 +14,6 @@ from incrowd.verify.compare import read_alike
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.extents import check_extents
-from incrowd.verify.groups import relabel
 from incrowd.verify.linking import check_linking
 from incrowd.verify.manifest import Claims
 from incrowd.verify.originals import Column, Originals, read_originals
@@ -181,7 +180,7 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
         return [f"it has {len(rows)} entries for {n_released} released rows"]
     if len(rows) and (rows.min() < 0 or rows.max() >= n_input):
         return [f"it points outside the {n_input} originals"]
-    twice = len(rows) - len(relabel(rows.astype(np.int64), int(rows.max(initial=0)) + 1)[1])
+    twice = len(rows) - pl.Series(rows).n_unique()
     return [f"it points {twice} times to an original that another row has"] if twice else []
 
 
