@@ -51,11 +51,33 @@ def test_missing_names_come_first_and_a_schema_keeps_the_recipe(tmp_path):
     schema = ic.Schema(quasi={"job": ic.by_class()}, sensitive="ill")
     schema.to_toml(tmp_path / "s.toml")
     again = ic.Schema.from_toml(tmp_path / "s.toml")
-    assert repr(again.attributes["job"].hierarchy) == "by_class(20)"
+    assert repr(again.attributes["job"].hierarchy) == "by_class()"
     (hierarchy,) = Table.encode(frame, again).hierarchies
     assert hierarchy.leaves.to_list()[0] is None
     release = ic.BestCuts(k=10).publish(frame, again, seed=1)
     assert release.verify(frame).ok
+
+
+def test_names_of_fewer_than_k_rows_stand_together():
+    """So that what is published of them is one leaf, and frequent names keep theirs."""
+    sizes = {"a": 300, "b": 30, "c": 300, "d": 30, "e": 300, "f": 300}
+    yes = {"a": 0.1, "b": 0.0, "c": 0.3, "d": 1.0, "e": 0.6, "f": 0.9}
+    rows = [(name, "y" if i < yes[name] * n else "n") for name, n in sizes.items() for i in range(n)]
+    frame = pl.DataFrame(rows, schema=["job", "ill"], orient="row")
+    schema = ic.Schema(quasi={"job": ic.by_class()}, sensitive="ill")
+    release = ic.BestCuts(k=50).publish(frame, schema, seed=1)
+    assert set("acef") <= set(release.sample(seed=1)["job"]) <= {*"acef", "others 1"}
+    assert Table.encode(frame, schema, least=50).hierarchies[0].leaves.to_list() in (list("acbdef"), list("febdca"))
+    assert Table.encode(frame, schema).hierarchies[0].leaves.to_list() in (list("bacefd"), list("dfecab"))
+
+
+def test_one_name_joined_with_rare_ones_is_drawn_by_its_name():
+    frame = pl.DataFrame({"job": ["a"] * 300 + ["b"] * 3 + ["c"] * 300, "ill": ["y"] * 302 + ["n"] * 301})
+    release = ic.BestCuts(k=50).publish(frame, ic.Schema(quasi={"job": ic.by_class()}, sensitive="ill"), seed=1)
+    assert any(label.endswith("|others") for label in release.frame["job"].unique())
+    assert set(release.sample(seed=1)["job"]) == set(release.training(seed=1)["job"]) == {"a", "c"}
+    judged = ic.evaluate(release, holdout=frame, original=frame, classifiers="tree", training="recommended")
+    assert judged.frame["accuracy"].item() > 0.98
 
 
 def test_what_has_no_class_or_an_order_of_its_own_is_refused():

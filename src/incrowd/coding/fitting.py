@@ -90,15 +90,15 @@ class Coding:
     sensitive_values: pl.Series
 
     @classmethod
-    def fit(cls, counts: ValueCounts, schema: Schema) -> Coding:
-        """Build the hierarchies that the schema leaves to the data."""
+    def fit(cls, counts: ValueCounts, schema: Schema, least: int = 1) -> Coding:
+        """Build the hierarchies that the schema leaves to the data; values with fewer than `least` rows are rare."""
 
         def build(name: str) -> Hierarchy:
             found = counts.columns[name]
             values = found[_VALUE].alias(name)
             refuse_empty(values)
             classes = found[_CLASS] if _CLASS in found.columns else None
-            return schema.attributes[name].build(values, classes, found[_ROWS].to_numpy())
+            return schema.attributes[name].build(values, classes, found[_ROWS].to_numpy(), least)
 
         with ThreadPoolExecutor(workers()) as pool:
             hierarchies = tuple(pool.map(build, schema.quasi))

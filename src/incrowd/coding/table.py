@@ -90,15 +90,18 @@ class Table:
         return codes, len(values)
 
     @classmethod
-    def encode(cls, frame: pl.DataFrame, schema: Schema) -> Table:
-        """Code a frame by its schema, building the hierarchies that the schema leaves to the data."""
+    def encode(cls, frame: pl.DataFrame, schema: Schema, *, least: int = 1) -> Table:
+        """Code a frame by its schema, building the hierarchies that the schema leaves to the data.
+
+        `least` is k, where it is known: a recipe may put values with fewer rows together.
+        """
         schema.check(frame)
         if frame.height == 0:
             fact = "The table has no rows"
             raise SchemaError(fact, "check that this is the right table: there is nothing to publish")
         used, rows = used_rows(frame, schema)
         numbered = number_names(used, schema)
-        coding = Coding.fit(ValueCounts.of(numbered, schema), schema)
+        coding = Coding.fit(ValueCounts.of(numbered, schema), schema, least)
         codes, sensitive = coding.encode(numbered)
         dropped = [name for name in frame.columns if name not in used.columns]
         return cls(

@@ -162,16 +162,16 @@ class _Source:
         return pl.DataFrame([*self._quasi(), *(self.rows[name] for name in self.others)])
 
     def _quasi(self) -> list[pl.Series]:
-        """Return the quasi-identifiers; a name that is published as a joined leaf has that leaf's name."""
+        """Return the quasi-identifiers; a name that is published as a joined leaf is called as in samples."""
         columns = self.release.clean_quasi(self.rows)
         codes = self.release.encode(self.rows)
         found = []
-        for m, (column, hierarchy) in enumerate(zip(columns, self.release.hierarchies, strict=True)):
-            if hierarchy.ordered:
+        for m, (column, domain) in enumerate(zip(columns, self.release.domains, strict=True)):
+            if domain.hierarchy.ordered:
                 found.append(column)
                 continue
             known = pl.Series(codes[:, m] != OUTSIDE)
-            names = as_leaves(hierarchy.leaves, "str").gather(np.maximum(codes[:, m], 0))
+            names = as_leaves(domain.drawn_names, "str").gather(np.maximum(codes[:, m], 0))
             found.append(names.zip_with(known, as_leaves(column, "str")).alias(column.name))
         return found
 

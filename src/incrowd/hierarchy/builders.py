@@ -22,6 +22,8 @@ from incrowd.hierarchy.class_order import class_order
 from incrowd.hierarchy.hierarchy import Hierarchy, Weights, check_known_keys, count_missing, require_values
 from incrowd.hierarchy.trees import balanced_tree, bins_tree, dates_tree, frequency_tree, mdl_tree, prefixes_tree
 
+_CERTAIN = 20  # rows from which the share of a class among them says something: it is known to about 0.1
+
 
 @dataclass(frozen=True, repr=False)
 class Builder:
@@ -43,13 +45,20 @@ class Builder:
         """Whether the target has a say in the tree."""
         return self.kind in ("mdl", "by_class")
 
-    def build(self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None) -> Hierarchy:
-        """Return the hierarchy over this column's values; with `weights`, each entry stands for so many rows."""
+    def build(
+        self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None, least: int = 1
+    ) -> Hierarchy:
+        """Return the hierarchy over this column's values.
+
+        With `weights`, each entry stands for so many rows; `least` is k, where it is known.
+        """
         require_values(column)
         given: dict[str, Any] = {"target": target} if self.supervised else {}
         if self.supervised or self.kind == "frequency":
             given["weights"] = weights
-        built = BUILDERS[self.kind](column, **given, **self.parameters)
+        if self.kind == "by_class":
+            given["at_least"] = max(least, _CERTAIN)
+        built = BUILDERS[self.kind](column, **(given | dict(self.parameters)))
         return built.with_missing() if count_missing(column) else built
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,14 +223,14 @@ def mdl() -> Builder:
     return Builder("mdl")
 
 
-def by_class(at_least: int = 20) -> Builder:
+def by_class(at_least: int | None = None) -> Builder:
     """Return a recipe for ranges of names, which it puts in the order of the classes of their rows.
 
     With two classes that is the share of one of them among the rows of a name; with more, the place on the axis along
     which these shares differ most. So a range holds names that mean about the same for the class: what `BestCuts` and
-    classifiers make the most of. Names with fewer than `at_least` rows say nothing certain, and stand together in the
-    middle, in alphabetical order. The order is published with the release and tells a little about the target: where it
-    is also the sensitive column, weigh that.
+    classifiers make the most of. Names with fewer than `at_least` rows (by default k, and 20) say nothing certain, and
+    stand together in the middle, in alphabetical order. The order is published with the release and tells a little
+    about the target: where it is also the sensitive column, weigh that.
 
     Examples
     --------
@@ -231,6 +240,8 @@ def by_class(at_least: int = 20) -> Builder:
     >>> jobs.leaves.to_list(), jobs.label(0, 1)
     (['baker', 'nurse', 'clerk'], 'baker|nurse')
     """
+    if at_least is None:
+        return Builder("by_class")
     return Builder("by_class", {"at_least": _whole("by_class", "at_least", at_least, at_least=1)})
 
 

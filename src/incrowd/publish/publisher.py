@@ -128,7 +128,8 @@ class CellPublisher(Publisher[RowRelease]):
 
     def _release(self, run: Run) -> RowRelease:
         run.progress("coding", 0, 1)
-        table = Table.encode(run.original, run.schema)
+        crowds = [g.crowd for g in self.privacy().guarantees() if g.crowd is not None]
+        table = Table.encode(run.original, run.schema, least=max(crowds, default=1))
         run.progress("coding", 1, 1)
         self.require_feasible(table)
         rng = secret_rng(run.seed, run.original)

@@ -26,7 +26,7 @@ from incrowd.hierarchy.hierarchy import Codes, Floats, leaves_from_data, leaves_
 from incrowd.manifest import Leaves, Quasi, Ranges
 from incrowd.release.atoms import Atoms, after, numbers_of
 from incrowd.release.cut_points import cut_points, draw_size, starts_of
-from incrowd.release.node_names import name_together, without_rare_names
+from incrowd.release.node_names import OTHERS, name_together, without_rare_names
 
 Int64 = npt.NDArray[np.int64]
 
@@ -96,6 +96,20 @@ class Domain:
     def rest(self) -> tuple[int, ...]:
         """The leaves that stand for several values of a list."""
         return self.entry.rest if isinstance(self.entry, Leaves) else ()
+
+    @property
+    def drawn_names(self) -> pl.Series:
+        """The leaves as samples show them: where a leaf joins one name with others that are not told, that name."""
+        leaves = self.hierarchy.leaves
+        if not self.rest or leaves.dtype != pl.String:
+            return leaves
+        known = set(leaves.to_list())
+        named = leaves.to_list()
+        for leaf in self.rest:
+            name = str(named[leaf]).removesuffix(OTHERS)
+            if name != named[leaf] and "|" not in name and name not in known:
+                named[leaf] = name
+        return pl.Series(leaves.name, named, pl.String())
 
 
 def publish_domain(

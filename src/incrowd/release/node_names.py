@@ -19,6 +19,9 @@ from incrowd.hierarchy.hierarchy import number_text
 from incrowd.release.atoms import numbers_of
 from incrowd.release.cut_points import between
 
+OTHERS = "|others"
+"""Behind the names of a joined leaf: rare ones, which are not told."""
+
 _WRITTEN_OUT = 4
 
 
@@ -33,7 +36,7 @@ def name_together(names: Sequence[str], common: Sequence[bool]) -> str | None:
     if not listed:
         return None
     if len(listed) <= _WRITTEN_OUT:
-        return "|".join(listed) + ("|others" if more else "")
+        return "|".join(listed) + (OTHERS if more else "")
     return f"{listed[0]} to {listed[-1]}" + (" and others" if more else "")
 
 

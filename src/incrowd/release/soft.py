@@ -51,11 +51,10 @@ class Soft:
 def sample(release: RowRelease, rng: np.random.Generator) -> pl.DataFrame:
     """Draw one concrete row per released row."""
     columns = []
-    for m, (name, hierarchy, marginal) in enumerate(
-        zip(release.quasi, release.hierarchies, release.marginals, strict=True)
-    ):
-        codes = _draw(release.lo[:, m], release.hi[:, m], marginal, rng)
-        drawn = hierarchy.draw(codes, rng) if isinstance(hierarchy, Atoms) else hierarchy.leaves[codes]
+    for m, (name, domain) in enumerate(zip(release.quasi, release.domains, strict=True)):
+        codes = _draw(release.lo[:, m], release.hi[:, m], domain.weights, rng)
+        hierarchy = domain.hierarchy
+        drawn = hierarchy.draw(codes, rng) if isinstance(hierarchy, Atoms) else domain.drawn_names[codes]
         columns.append(drawn.alias(name))
     columns += release.other.get_columns()
     sensitive = _sensitive_codes(release, rng)

@@ -13,7 +13,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import HierarchyError, SchemaError
-from incrowd.hierarchy import Hierarchy, Spec
+from incrowd.hierarchy import Builder, Hierarchy, Spec
 from incrowd.hierarchy.hierarchy import Weights
 from incrowd.hierarchy.taxonomy import suppress_only
 
@@ -58,10 +58,18 @@ class Attribute:
             fact = f"Column {self.name!r} has the unknown type {self.type!r}"
             raise SchemaError(fact, f"use {', '.join(TYPES)}, or leave it out")
 
-    def build(self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None) -> Hierarchy:
-        """Return the hierarchy of this column's values; errors name the column."""
+    def build(
+        self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None, least: int = 1
+    ) -> Hierarchy:
+        """Return the hierarchy of this column's values; errors name the column.
+
+        `least` is the number of rows below which a value is rare: k, where it is known.
+        """
+        spec = self.hierarchy
         try:
-            return suppress_only(column) if self.hierarchy is None else self.hierarchy.build(column, target, weights)
+            if isinstance(spec, Builder):
+                return spec.build(column, target, weights, least)
+            return suppress_only(column) if spec is None else spec.build(column, target, weights)
         except HierarchyError as error:
             if repr(self.name) in error.fact:
                 raise
