@@ -74,3 +74,14 @@ def test_projections_of_a_table_with_negative_zeros():
     release = ic.DMPD(k=2, generations=2, population=4, folds=2).publish(frame, schema, seed=1)
     assert "pay" in [name for part in release.manifest.parts for name in part]
     assert release.verify(frame).ok
+
+
+@pytest.mark.parametrize("notes", [["?", "x", "y", "z"], [None, "x", "y", "z"], ["x", "y", "z", "w"]])
+def test_tokens_stay_in_columns_that_are_shown_as_they_came(notes):
+    frame = pl.DataFrame(
+        {"job": list("aabbb") * 8, "note": notes * 10, "ill": [str(n in ("x", "y")) for n in notes] * 10}
+    )
+    schema = ic.Schema(quasi={"job": None}, sensitive="ill", other=["note"], missing_tokens=["?"])
+    release = ic.DMPD(k=2, generations=2, population=4, folds=2).publish(frame, schema, seed=1)
+    assert "note" in [name for part in release.manifest.parts for name in part]
+    assert release.verify(frame).ok

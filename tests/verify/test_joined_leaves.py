@@ -214,6 +214,7 @@ def test_ranges_that_too_few_rows_have_are_counted(cuts, true, n):
 def test_all_values_may_be_joined_but_a_rare_one_is_not_told():
     rare = SimpleNamespace(joined=True, least=5)
     assert _rare_leaves(rare, tree(["*"], "*", rest=[0]), np.array([3])) == []
+    assert _rare_leaves(rare, tree(["others 1"], kind="names", rest=[0]), np.array([3])) == []
     assert _rare_leaves(rare, tree([None, "*"], ["*", "*"], rest=[1]), np.array([3, 3])) == []
     told = ["column 'q' names 1 values that fewer than 5 rows have"]
     assert _rare_leaves(rare, tree(["a", "*"], "**", rest=[1]), np.array([4, 3])) == told

@@ -207,3 +207,9 @@ def test_too_many_combinations_are_not_looked_at(monkeypatch):
     assert answers(verdict)["lkc"] is None
     assert not verdict.complete
     assert "1 promise not checked" in str(verdict)
+
+
+@pytest.mark.parametrize("release", [None, 5, pl.DataFrame({"a": [1]})])
+def test_what_is_no_folder_is_refused(release):
+    with pytest.raises(InputError, match="release folder"):
+        verify(release)

@@ -81,7 +81,7 @@ def _padded(parts: list[Array]) -> tuple[Array, Array]:
 
 def _count_chunk(asked: Boxes, items: Boxes, weight: Array, at: Array, starts: Array) -> Array:
     weights = np.where(at < 0, 0, weight[at])
-    n_planes = max(1, int(weights.max(initial=0)).bit_length())
+    n_planes = max(1, int(weights.max()).bit_length())
     word_sum = np.uint16 if n_planes <= 9 else np.uint64
     planes = [_pack(((weights >> j) & 1).astype(np.bool_)[None])[0] for j in range(n_planes)]
     tables = [_meeting_bits(asked, items, m, at) for m in range(len(asked.which))]

@@ -40,7 +40,7 @@ def write_leaves(q: Leaves, lo: int, hi: int) -> str:
         return _write_node(q, lo, hi)
     if lo == hi:
         return write_value(q.leaves[lo])
-    if hi - lo + 1 == len(q.leaves) or (lo == 0 and q.has_missing):
+    if hi - lo + 1 == len(q.leaves):
         return "*"
     names = [write_value(leaf) for leaf in q.leaves[lo : hi + 1]]
     return "|".join(names) if len(names) <= _WRITTEN_OUT else f"{names[0]} to {names[-1]}"

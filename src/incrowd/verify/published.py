@@ -273,7 +273,7 @@ def read_cells(q: Quasi, lo: pl.Series, hi: pl.Series) -> tuple[list[str], Scale
         return [f"{what} has an end that is not a finite number"], scale, low, high
     if ends.dtype.kind == "f" and any((np.signbit(side) & (side == 0)).any() for side in (low, high)):
         problems.append(f"{what} has a negative zero as an end")
-    if no_high.any() and (no_high & ~no_low).any():
+    if (no_high & ~no_low).any():
         problems.append(f"{what} has a first value and no last one")
     if q.missing is None and no_low.any():
         problems.append(f"{what} has a missing value, and the column has none")
