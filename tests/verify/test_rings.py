@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from incrowd.verify import rings
+from incrowd.verify.rings import _astray, _Rings, _stand_alike
 from verify.build import answers, put
 from verify.test_papers import EXACT, TABLE_1A, TABLE_1C, promise, release
 
@@ -191,3 +192,36 @@ def test_windows_and_values_are_counted_as_the_definition_says(monkeypatch):
         table = np.zeros((len(wanted), 4), np.int64)
         table[found.owner, found.value] = found.count
         assert table.tolist() == [[count[v] for v in range(4)] for count in wanted]
+
+
+def laid_out(sizes, widths, rng, distances=None):
+    """Rings end to end; the original of each place stands so many places further, by chance if that is not said."""
+    size = np.repeat(sizes, sizes)
+    start = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    steps = [rng.integers(0, width) for width in widths] if distances is None else distances
+    places = np.arange(len(size))
+    cell_row = rng.permutation(len(size))
+    original_row = np.empty(len(size), np.int64)
+    original_row[start + (places - start + np.repeat(steps, sizes)) % size] = cell_row
+    return _Rings(start, size, np.repeat(widths, sizes), cell_row, original_row)
+
+
+@pytest.mark.parametrize(("n_rings", "width", "most"), [(100, 4, 63), (400, 2, 284), (400, 5, 148)])
+def test_how_many_rings_may_stand_alike(n_rings, width, most):
+    rng = np.random.default_rng(1)
+    sizes, widths = np.full(n_rings, 9), np.full(n_rings, width)
+    far = n_rings / width + 8 * np.sqrt(n_rings / width * (1 - 1 / width)) + 4
+    assert most == int(far)
+    for n_same, told in ((most, False), (most + 1, True)):
+        others = np.array([step for step in range(width) if step != 1])[np.arange(n_rings) % (width - 1)]
+        distances = np.where(np.arange(n_rings) < n_same, 1, others)
+        assert _stand_alike(laid_out(sizes, widths, rng, distances)) is told
+    whole = np.full(n_rings, 9)  # where the window is the whole ring, the distance says nothing
+    assert not _stand_alike(laid_out(sizes, whole, rng, np.ones(n_rings, int)))
+
+
+def test_an_original_beyond_its_window_is_astray():
+    rng = np.random.default_rng(3)
+    for distance in range(6):
+        laid = laid_out(np.array([6, 2]), np.array([3, 1]), rng, [distance, 0])
+        assert _astray(laid).sum() == (6 if distance >= 3 else 0)
