@@ -48,6 +48,7 @@ OPTIONS = {
         {"loss": "monotone_entropy", "passes": 2},
         {"t": 0.4, "ordered": True, "start": "random"},
     ],
+    "tight_groups": [{"sweeps": 0}, {"l": 1.3, "t": 0.4, "ordered": True, "sweeps": 1}],
     "iacc": [{"t": 0.4, "alpha": 0.8}],
     "tree": [{"tighten": False}, {"gain": "gini"}, {"t": 0.4, "ordered": True, "tighten": False}],
     "nhaa": [{"l": 2}, {"l": 3}, {"cluster": 80}, {"l": 2, "cluster": 80}],

@@ -20,6 +20,7 @@ METHODS = {
     "iack": ic.IACk(k=2),
     "tds": ic.TDS(k=2),
     "seqa": ic.SeqA(k=2, l=1.2),
+    "tight_groups": ic.TightGroups(k=2, l=1.2),
 }
 
 

@@ -48,6 +48,8 @@ CLUSTERS = (
     + """
 for options in ({}, {"start": "random", "l": 1.5, "loss": "entropy"}, {"start": "single_mondrian", "t": 0.3}):
     print(sorted(ic.SeqA(k=3, **options).publish(frame, schema, seed=1).frame.rows()))
+for options in ({}, {"l": 1.5}, {"t": 0.3}):
+    print(sorted(ic.TightGroups(k=3, **options).publish(frame, schema, seed=1).frame.rows()))
 """
 )
 
@@ -62,7 +64,7 @@ def run(folder, script=SCRIPT, **environment):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "n_lines"),
-    [(SCRIPT, 11), (SPECIALIZE, 14), (CLUSTERS, 3)],
+    [(SCRIPT, 11), (SPECIALIZE, 14), (CLUSTERS, 6)],
     ids=["partition", "specialize", "clusters"],
 )
 def test_compiled_checked_and_interpreted_agree(tmp_path, script, n_lines):

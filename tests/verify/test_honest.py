@@ -38,6 +38,7 @@ METHODS = [
     ic.InfoGainMondrian(k=5, t=0.5),
     ic.BestCuts(k=5, l=1.5),
     ic.SeqA(k=4, l=1.5, l_kind="entropy"),
+    ic.TightGroups(k=4, l=1.5),
     ic.NHAA(k=4, l=2),
     ic.TDS(k=5, alpha=0.8),
     ic.TDR(k=5, l=2, l_kind="distinct"),

@@ -22,6 +22,7 @@ GIVEN = [
     ("mondrian", {"l": 1.5, "l_kind": "entropy", "t": 0.4, "ordered": True, "alpha": 0.5}),
     ("infogain_mondrian", {"t": 0.2}),
     ("best_cuts", {"l": 1.5}),
+    ("tight_groups", {"sweeps": 0}),
     ("nsvdist", {}),
     ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
     ("nsvdist", {"presplit": None}),
@@ -84,7 +85,7 @@ def test_evidence_of_methods():
 
 PROBES = [None, True, "auto", [], [["a"]], -1, 0, 1, 2, 3, 10**9, 10**9 + 1, 2**63 - 1, 2**63, -0.5, 1e-13, 0.25, 0.5,
           0.51, 1.0, 1.5, 1e9, 1.1e9, float("inf"), float("nan")]  # fmt: skip
-FROM = {"k": 1, "passes": 1, "population": 1, "generations": 0, "folds": 2}
+FROM = {"k": 1, "sweeps": 0, "passes": 1, "population": 1, "generations": 0, "folds": 2}
 FROM_OR_NULL = {"runs": 1, "min_rows": 1, "L": 1, "cluster": 1, "patience": 1, "archive": 2}
 SHARES = {"crossover": True, "mutation": True, "suppress": True, "C": False}  # and whether 0 is one
 SHARES_OR_NULL = {"t": True, "alpha": False, "max_confidence": False}
@@ -129,8 +130,8 @@ def test_numbers_at_the_end_of_what_is_allowed(given):
 
 RECODED = [
     ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
-    ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2), ic.KACTUS(k=2),
-    ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2), ic.NSVDist(k=2, mode="paper"),
+    ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
+    ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2), ic.NSVDist(k=2, mode="paper"),
 ]  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def test_what_cells_are_closures_of():
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
-        ("nsvdist", None), ("best_cuts", "groups"),
+        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
     }  # fmt: skip
     loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
     assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None

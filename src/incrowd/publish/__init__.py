@@ -28,6 +28,7 @@ from incrowd.publish.registry import (
 from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR
 from incrowd.publish.tds import TDS
+from incrowd.publish.tight_groups import TightGroups
 from incrowd.publish.tree import TreeAnonymizer
 from incrowd.schema import Schema
 
@@ -52,6 +53,7 @@ __all__ = [
     "Progress",
     "Publisher",
     "SeqA",
+    "TightGroups",
     "TreeAnonymizer",
     "default_method",
     "describe",

@@ -34,6 +34,7 @@ from incrowd.publish.publisher import GroupPublisher, Publisher
 from incrowd.publish.seqa import SeqA
 from incrowd.publish.tdr import TDR
 from incrowd.publish.tds import TDS
+from incrowd.publish.tight_groups import TightGroups
 from incrowd.publish.tree import TreeAnonymizer
 from incrowd.schema import Schema
 
@@ -44,6 +45,7 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
     for publisher in (
         BestCuts,
         Mondrian,
+        TightGroups,
         InfoGainMondrian,
         NSVDist,
         IACk,

@@ -93,6 +93,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "mondrian": (
         _GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool, "cut": _one_of("median", "loss")},
     ),
+    "tight_groups": (_GROUPS | {"sweeps": _whole(0)},),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "infogain_mondrian": (_GROUPS,),
     "iack": (_GROUPS,),
@@ -135,11 +136,12 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
 
 _PROJECTIONS = ("dmpd", "pareto_dmpd")
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
-_NO_RECODING = ("seqa", *_NON_HOMOGENEOUS, *_PROJECTIONS)
+_NO_RECODING = ("seqa", "tight_groups", *_NON_HOMOGENEOUS, *_PROJECTIONS)
 _CELLS = {
     "best_cuts": "groups",
     "infogain_mondrian": "groups",
     "seqa": "groups",
+    "tight_groups": "groups",
     "kactus": "groups or all",  # what is not on the path of a group
     "tds": "columns or all",  # what was not disclosed of a column without a taxonomy
     "tdr": "columns or all",
