@@ -116,14 +116,18 @@ class BestCuts(GroupPublisher):
 
 def _in_threads(cuts: ClassCuts, searches: list[Search]) -> Iterator[tuple[float, Work, Partition]]:
     """Yield the loss and the groups of each run, in order."""
+    if len(searches) == 1:
+        yield _run(cuts, searches[0], once=True)
+        return
     contexts = [copy_context() for _ in searches]  # they say whether kernels are compiled
     with ThreadPoolExecutor(min(workers(), len(searches))) as pool:
         yield from pool.map(lambda context, search: context.run(_run, cuts, search), contexts, searches)
 
 
-def _run(cuts: ClassCuts, search: Search) -> tuple[float, Work, Partition]:
+def _run(cuts: ClassCuts, search: Search, *, once: bool = False) -> tuple[float, Work, Partition]:
+    """Return the loss and the groups of a run; one that is run once moves the rows themselves about."""
     cutting = cuts.cutting
-    work, partition = cutting.start(cutting.rows.copy())
+    work, partition = cutting.start(cutting.rows if once else cutting.rows.copy())
     cut = cuts.by(search)
     while partition.state[0] > 0:
         cut(work, partition)
