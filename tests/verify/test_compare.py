@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.verify.assignment import alike
 from incrowd.verify.compare import as_text, equal_values, is_comparable, read_like
 
 DAY, TIME = date(2001, 2, 3), datetime(2001, 2, 3, 4, 5, 6)
@@ -85,3 +86,14 @@ def test_tokens_stay_in_columns_that_are_shown_as_they_came(notes):
     release = ic.DMPD(k=2, generations=2, population=4, folds=2).publish(frame, schema, seed=1)
     assert "note" in [name for part in release.manifest.parts for name in part]
     assert release.verify(frame).ok
+
+
+def test_text_is_read_as_the_type_that_was_published():
+    for published, own in (
+        (pl.Series([1.5, 2.0]), pl.Series(["1.50", "2"])),
+        (pl.Series([True, False]), pl.Series(["yes", "0"])),
+        (pl.Series([DAY, MIDNIGHT.date()]), pl.Series(["2001-02-03", "2001-02-03T00:00:00"])),
+        (pl.Series([7, 8]), pl.Series([7.0, 8.0])),
+        (pl.Series(["a", "b"]), pl.Series(["a", "b"])),
+    ):
+        assert [side.to_list() for side in alike(published, own)] == [alike(published, own)[0].to_list()] * 2

@@ -530,3 +530,11 @@ def test_a_table_that_the_manifest_does_not_describe_cannot_be_compared(made):
     made.digest()
     assert "csv" in made.failed()
     assert "release.csv cannot be compared with the Parquet file" in str(made.verify())
+
+
+def test_a_manifest_may_be_as_large_as_it_may_be(made, monkeypatch):
+    size = max((folder / "manifest.json").stat().st_size for folder in (made.public, made.private))
+    size = max(size, (made.private / "domains.json").stat().st_size)
+    for most, fine in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(files, "LARGEST_MANIFEST", most)
+        assert made.verify().ok is fine

@@ -220,3 +220,12 @@ def test_all_values_may_be_joined_but_a_rare_one_is_not_told():
     assert _rare_leaves(rare, tree(["a", "*"], "**", rest=[1]), np.array([4, 3])) == told
     assert _rare_leaves(rare, tree([None, "a", "*"], "***", rest=[2]), np.array([1, 4, 3])) == told
     assert _rare_leaves(rare, tree(["a"], "*"), np.array([4])) == told
+
+
+@pytest.mark.parametrize(("leaf_of", "fine"), [([0, 0, 1, 1], True), ([0, 1, 1, 1], False), ([0, 0, 0, 1], False)])
+def test_a_value_is_joined_in_its_closest_node(leaf_of, fine):
+    """Values a, b, c lie below x, which has a leaf of its own rare ones; d lies below the root alone."""
+    exact = [["x", "x", "y", "y"], ["*"] * 4]
+    published = tree(["x", "*"], ["x", "*"], ["*", "*"], rest=[0, 1])
+    problems = _leaf_problems(published, pl.Series(list("abcd")), exact, np.array(leaf_of), np.zeros(4, bool))
+    assert (problems == []) is fine

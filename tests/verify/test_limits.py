@@ -12,7 +12,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.errors import ParameterError
-from incrowd.verify import check, promises, rings, verify_table
+from incrowd.verify import check, linking, promises, rings, verify_table
 from incrowd.verify.compare import equal_values
 from incrowd.verify.domain import is_whole
 from incrowd.verify.files import read_table
@@ -195,3 +195,10 @@ def test_a_distribution_has_the_value_of_its_original(own, fine):
     findings = Findings()
     _check_own_value(findings, SimpleNamespace(sensitive=True), payload, SimpleNamespace(sensitive=np.array(own)))
     assert answers(findings.verdict())["own value"] is fine
+
+
+@pytest.mark.parametrize(("budget", "found"), [(8, 4), (7, None)])
+def test_pairs_of_boxes_and_people_are_counted_up_to_the_budget(monkeypatch, budget, found):
+    monkeypatch.setattr(linking, "PAIR_BUDGET", budget)
+    codes = [np.array([0, 1, 2, 3, 3])]
+    assert _n_distinct(SimpleNamespace(n_codes=[4]), codes, 2) == found

@@ -131,7 +131,8 @@ def test_numbers_at_the_end_of_what_is_allowed(given):
 RECODED = [
     ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
     ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
-    ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2), ic.NSVDist(k=2, mode="paper"),
+    ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
+    ic.NSVDist(k=2, mode="paper"),
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def _whole(least: int) -> Fits:
 
 
 def _number(least: float, most: float = _LARGEST) -> Fits:
-    return lambda value: is_number(value) and least <= value <= most and (value == 0 or value >= _SMALLEST)
+    return lambda value: is_number(value) and (value == least or max(least, _SMALLEST) <= value <= most)
 
 
 def _above_0(most: float) -> Fits:

@@ -151,6 +151,7 @@ def _leaf_problems(q: Leaves, exact: pl.Series, levels: list[list[str]], leaf_of
         if not fine:
             wrong.append(place)
     wrong += misnamed(q, nodes, names, levels)
+    wrong += _with_a_closer_node(nodes, levels, order, ends)
     problems = [f"has a leaf, number {min(wrong) + 1}, that is not what the owner's domain says"] if wrong else []
     if q.kind == "names" and (np.diff(leaf_of) < 0).any():
         problems.append("has its names in another order")
@@ -197,6 +198,20 @@ def _ancestor_of(q: Leaves, place: int, own: list[int], levels: list[list[str]])
         if together and all(a[own[0]] == b[place] for a, b in zip(levels[height:], q.levels[height:], strict=True)):
             return height, levels[height][own[0]]
     return None
+
+
+def _with_a_closer_node(nodes: dict[Node, int], levels: list[list[str]], order: Array, ends: Array) -> list[int]:
+    """Return the joined leaves with a value that lies in a lower node whose values are joined, too."""
+    lower: list[set[str]] = [set() for _ in levels]
+    for height, name in nodes:
+        lower[height].add(name)
+    return [
+        place
+        for (height, _), place in nodes.items()
+        for below in range(height)
+        if lower[below]
+        and any(levels[below][at] in lower[below] for at in order[ends[place] : ends[place + 1]].tolist())
+    ]
 
 
 def _bounds_of_nodes(values: pl.Series, level: list[str]) -> dict[str, tuple[float, float]]:
