@@ -374,16 +374,22 @@ def recut(bench: Bench, n: int, prices: Prices, room: Room, limits: Limits, most
 
 
 @kernel
-def _is_known(groups: Groups, group: int, bench: Bench, n_near: int) -> bool:
-    """Tell whether a group was already tried with the same groups, none of which has changed since."""
-    tried = groups.about[group, TRIED]
-    if groups.about[group, CHANGED] >= tried:  # groups are changed after they were tried
-        return False
-    for i in range(N_NEAR):
-        near = bench.found[1, i] if i < n_near else NONE
-        if near != groups.near[group, i] or (near != NONE and groups.about[near, CHANGED] >= tried):
-            return False
-    return True
+def _find_known(groups: Groups, group: int, bench: Bench, n_near: int) -> int:
+    """Return a bit for each near group with which a group was already tried, neither of them having changed since.
+
+    The bit behind them tells whether the nearest one is such a group, and was the nearest.
+    """
+    about, tried, known = groups.about, groups.about[group, TRIED], 0
+    for i in range(n_near):
+        near = bench.found[1, i]
+        if max(about[group, CHANGED], about[near, CHANGED]) >= tried:  # groups are changed after they were tried
+            continue
+        for j in range(N_NEAR):
+            if groups.near[group, j] == near:
+                known |= 1 << i
+                if i == 0 and j == 0:
+                    known |= 1 << N_NEAR
+    return known
 
 
 @kernel
@@ -399,16 +405,20 @@ def propose(
         if groups.about[group, N_ROWS] == 0 or groups.about[group, LOSS] == 0:
             continue
         n_near = find_near(groups, group, prices, bench)
-        if _is_known(groups, group, bench, n_near):
-            continue
+        known = _find_known(groups, group, bench, n_near)
         groups.about[group, TRIED] = clock
         for i in range(N_NEAR):
             groups.near[group, i] = bench.found[1, i] if i < n_near else NONE
         for turn in range(2 * n_near - 1):
             if turn < n_near:
                 union[0], union[1], union[2] = group, groups.near[group, turn], NONE
+                skip = known >> turn & 1
             else:
-                union[0], union[1], union[2] = group, groups.near[group, 0], groups.near[group, turn - n_near + 1]
+                other = turn - n_near + 1
+                union[0], union[1], union[2] = group, groups.near[group, 0], groups.near[group, other]
+                skip = known >> N_NEAR & known >> other & 1
+            if skip:
+                continue
             old, n = 0, 0
             for g in union:
                 if g != NONE:
