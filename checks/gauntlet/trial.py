@@ -16,6 +16,7 @@ from incrowd.errors import IncompatibleError, IncrowdError, VerificationError
 
 _USED = 5  # of so many releases one is loaded and used
 _SECRETS = 5  # characters from which a cell in a message is no coincidence
+_FEW_ROWS = 20  # fewer may repeat a column that is not published by chance
 
 
 @dataclass(frozen=True)
@@ -102,16 +103,17 @@ def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:
     left = [path.name for path in folder.parent.iterdir() if folder.name in path.name]
     if left:
         return Outcome("escaped", f"{type(error).__name__} left {', '.join(left)} behind")
-    if isinstance(error, VerificationError) and not case.copied and not _by_chance(error):
+    if isinstance(error, VerificationError) and not case.copied and not _by_chance(case, error):
         return Outcome("escaped", f"VerificationError: {' | '.join(error.violations)[:300]}")
     if told := _told_cells(case, str(error)):
         return Outcome("escaped", f"{type(error).__name__} tells {told} cells of the table")
     return Outcome("refused", type(error).__name__)
 
 
-def _by_chance(error: VerificationError) -> bool:
+def _by_chance(case: Case, error: VerificationError) -> bool:
     """Whether all that was found is an *other* column that happens to tell what it must not, as in small tables."""
-    return all(violation.startswith("other columns:") for violation in error.violations)
+    found = ("other columns:", "identifiers:") if case.frame.height < _FEW_ROWS else ("other columns:",)
+    return all(violation.startswith(found) for violation in error.violations)
 
 
 def _told_cells(case: Case, message: str) -> int:

@@ -51,7 +51,7 @@ def test_missing_names_come_first_and_a_schema_keeps_the_recipe(tmp_path):
     schema = ic.Schema(quasi={"job": ic.by_class()}, sensitive="ill")
     schema.to_toml(tmp_path / "s.toml")
     again = ic.Schema.from_toml(tmp_path / "s.toml")
-    assert repr(again.attributes["job"].hierarchy) == "by_class()"
+    assert repr(again.attributes["job"].hierarchy) == "by_class(20)"
     (hierarchy,) = Table.encode(frame, again).hierarchies
     assert hierarchy.leaves.to_list()[0] is None
     release = ic.BestCuts(k=10).publish(frame, again, seed=1)
@@ -69,6 +69,32 @@ def test_names_of_fewer_than_k_rows_stand_together():
     assert set("acef") <= set(release.sample(seed=1)["job"]) <= {*"acef", "others 1"}
     assert Table.encode(frame, schema, least=50).hierarchies[0].leaves.to_list() in (list("acbdef"), list("febdca"))
     assert Table.encode(frame, schema).hierarchies[0].leaves.to_list() in (list("bacefd"), list("dfecab"))
+
+
+def test_the_class_orders_nothing_where_it_is_protected():
+    names = [f"n{i}" for i in (3, 1, 2, 0)]
+    frame = pl.DataFrame({"job": [n for n in names for _ in range(100)], "buys": ["a", "b"] * 200,
+                          "ill": ["y" if i < 80 - 20 * j else "n" for j in range(4) for i in range(100)]})  # fmt: skip
+    quasi = {"job": ic.by_class()}
+
+    def order(method, **roles):
+        release = method.publish(frame, ic.Schema(quasi=quasi, rest="drop", **roles))
+        return release.private.domains[0].hierarchy.leaves.to_list()
+
+    by_share = (names, names[::-1])
+    assert order(ic.BestCuts(k=20), sensitive="ill") in by_share
+    apart = {"sensitive": "buys", "other": ["ill"], "target": "ill"}
+    assert order(ic.BestCuts(k=20, l=1.5), **apart) in by_share
+    for limit in ({"l": 1.2}, {"t": 0.9}, {"alpha": 0.95}):
+        assert order(ic.BestCuts(k=20, **limit), sensitive="ill") == sorted(names)
+    assert order(ic.NSVDist(k=20, l=1.2), sensitive="ill") == sorted(names)
+
+
+def test_k_is_the_least_number_of_rows_whatever_was_asked_for():
+    column = pl.Series("job", ["a"] * 60 + ["b"] * 40 + ["c"] * 60)
+    target = pl.Series(["y"] * 60 + ["n"] * 40 + ["y", "n"] * 30)
+    orders = [ic.by_class(n).build(column, target, None, k).leaves.to_list() for n, k in ((1, 50), (50, 1), (1, 1))]
+    assert orders[0] == orders[1] != orders[2]
 
 
 def test_one_name_joined_with_rare_ones_is_drawn_by_its_name():

@@ -1,10 +1,14 @@
 """The quick ways of sealing are the plain ones: the order of rows, and cells in published leaves."""
 
+from datetime import date
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import incrowd as ic
 from incrowd.hierarchy import Intervals, Taxonomy
 from incrowd.release.domains import _published_cells, publish_domain
 from incrowd.release.seal import _order, _ranks, _ranks_of_cells
@@ -48,3 +52,12 @@ def test_every_value_leads_to_the_leaf_that_stands_for_it(rng, expected):
     domain, first, last, kept = publish_domain("q", tree, np.array([9, 1, 2, 8, 4]), lo, hi, least=3, rng=rng)
     assert domain.hierarchy.leaves.gather(kept.leaf_of).to_list() == list(expected)
     assert domain.hierarchy.labels(first, last).to_list() == ["x", "a", "y"]
+
+
+def test_the_first_and_the_last_day_of_the_calendar_are_joined():
+    days = [date.min, date.max, date(2000, 1, 1)] * 2
+    frame = pl.DataFrame({"day": [*days, None], "ill": list("abababa")})
+    schema = ic.Schema(quasi={"day": ic.dates()}, sensitive="ill")
+    for seed in range(20):
+        for rows in (frame, frame[:2], frame[[0, 6]], frame[[1, 6]]):
+            assert ic.Mondrian(k=2).publish(rows, schema, seed=seed).verify(rows).ok

@@ -65,7 +65,8 @@ def judge_domain(
 
 def _tells(entry: dict[str, Any], rare: list[Any]) -> bool:
     """Say whether a name of a node names a rare value; text that reads like a name of several is not looked at."""
-    names = {name for level in entry["levels"] for name in level}
+    own = [place for place, leaf in enumerate(entry["leaves"]) if leaf is not None]  # "(missing)" may be a name, too
+    names = {level[place] for level in entry["levels"] for place in own}
     if entry["type"] in ("str", "bool"):
         parts = {part for name in names for range_ in name.split("|") for part in range_.split(" to ")}
         texts = {text for value in rare for text in names_of(value)}

@@ -102,6 +102,8 @@ def label_holds(kind: str, label: str, value: Any) -> bool:  # noqa: ANN401
     """Say whether a label that people read speaks of this value, where the kind of hierarchy tells."""
     if label == "*" or value is None or label.endswith(" (rest)") or label in names_of(value):
         return True
+    if label == "all" or label.startswith("all ("):  # of a range without an end that may be told
+        return True
     if kind in ("balanced", "bins", "frequency", "mdl") and not isinstance(value, str | bool):
         return _in_range(label, value)
     if kind == "prefixes":

@@ -90,7 +90,7 @@ class Coding:
     sensitive_values: pl.Series
 
     @classmethod
-    def fit(cls, counts: ValueCounts, schema: Schema, least: int = 1) -> Coding:
+    def fit(cls, counts: ValueCounts, schema: Schema, least: float = 1) -> Coding:
         """Build the hierarchies that the schema leaves to the data; values with fewer than `least` rows are rare."""
 
         def build(name: str) -> Hierarchy:

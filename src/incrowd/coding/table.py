@@ -90,10 +90,10 @@ class Table:
         return codes, len(values)
 
     @classmethod
-    def encode(cls, frame: pl.DataFrame, schema: Schema, *, least: int = 1) -> Table:
+    def encode(cls, frame: pl.DataFrame, schema: Schema, *, least: float = 1) -> Table:
         """Code a frame by its schema, building the hierarchies that the schema leaves to the data.
 
-        `least` is k, where it is known: a recipe may put values with fewer rows together.
+        `least` is the number of rows below which a value is rare; see `Builder.build`.
         """
         schema.check(frame)
         if frame.height == 0:

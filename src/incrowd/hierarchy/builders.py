@@ -46,19 +46,21 @@ class Builder:
         return self.kind in ("mdl", "by_class")
 
     def build(
-        self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None, least: int = 1
+        self, column: pl.Series, target: pl.Series | None = None, weights: Weights | None = None, least: float = 1
     ) -> Hierarchy:
         """Return the hierarchy over this column's values.
 
-        With `weights`, each entry stands for so many rows; `least` is k, where it is known.
+        With `weights`, each entry stands for so many rows. `least` is the number of rows below which a value is rare:
+        k, where it is known, and infinite where the class is protected and may order nothing.
         """
         require_values(column)
         given: dict[str, Any] = {"target": target} if self.supervised else {}
         if self.supervised or self.kind == "frequency":
             given["weights"] = weights
+        given |= self.parameters
         if self.kind == "by_class":
-            given["at_least"] = max(least, _CERTAIN)
-        built = BUILDERS[self.kind](column, **(given | dict(self.parameters)))
+            given["at_least"] = max(least, given.get("at_least", _CERTAIN))
+        built = BUILDERS[self.kind](column, **given)
         return built.with_missing() if count_missing(column) else built
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,14 +225,15 @@ def mdl() -> Builder:
     return Builder("mdl")
 
 
-def by_class(at_least: int | None = None) -> Builder:
+def by_class(at_least: int = _CERTAIN) -> Builder:
     """Return a recipe for ranges of names, which it puts in the order of the classes of their rows.
 
     With two classes that is the share of one of them among the rows of a name; with more, the place on the axis along
     which these shares differ most. So a range holds names that mean about the same for the class: what `BestCuts` and
-    classifiers make the most of. Names with fewer than `at_least` rows (by default k, and 20) say nothing certain, and
-    stand together in the middle, in alphabetical order. The order is published with the release and tells a little
-    about the target: where it is also the sensitive column, weigh that.
+    classifiers make the most of. Names with fewer than k or `at_least` rows say nothing certain, and stand together in
+    the middle, in alphabetical order. The order is published with the release and tells which names have more of a
+    class than others. So where the class is the sensitive column and l, t or alpha protect it, all names stand in
+    alphabetical order: by the order an adversary was right about people of Adult in 97 %, where 77 % was promised.
 
     Examples
     --------
@@ -238,10 +241,8 @@ def by_class(at_least: int | None = None) -> Builder:
     >>> job = pl.Series("job", ["baker", "clerk", "nurse", "clerk", "nurse", "baker"] * 10)
     >>> jobs = by_class().build(job, target=job == "clerk")
     >>> jobs.leaves.to_list(), jobs.label(0, 1)
-    (['baker', 'nurse', 'clerk'], 'baker|nurse')
+    (['clerk', 'baker', 'nurse'], 'clerk|baker')
     """
-    if at_least is None:
-        return Builder("by_class")
     return Builder("by_class", {"at_least": _whole("by_class", "at_least", at_least, at_least=1)})
 
 

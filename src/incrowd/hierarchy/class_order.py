@@ -14,7 +14,7 @@ _ROUNDED = 9  # digits of a place in the order: values with equal shares of clas
 
 
 def class_order(
-    column: pl.Series, *, target: pl.Series | None, at_least: int, weights: Weights | None = None
+    column: pl.Series, *, target: pl.Series | None, at_least: float, weights: Weights | None = None
 ) -> Intervals:
     """Build the order of `incrowd.by_class`."""
     if target is None:
@@ -41,7 +41,7 @@ def class_order(
     return Intervals(leaves.gather(np.argsort(_places(counts, at_least), kind="stable")))
 
 
-def _places(counts: np.ndarray[tuple[int, int], np.dtype[np.float64]], at_least: int) -> np.ndarray:
+def _places(counts: np.ndarray[tuple[int, int], np.dtype[np.float64]], at_least: float) -> np.ndarray:
     """Return each value's place on the axis along which the class shares of values differ most; 0 for rare values.
 
     With two classes this is the share of one of them. Counts are [values x classes].
@@ -54,6 +54,6 @@ def _places(counts: np.ndarray[tuple[int, int], np.dtype[np.float64]], at_least:
     overall = counts.sum(axis=0) / sizes.sum()
     apart = counts[known] / sizes[known, None] - overall
     axis = np.linalg.svd(apart * np.sqrt(sizes[known, None]), full_matrices=False)[2][0]
-    axis *= np.sign(axis[np.argmax(np.abs(axis))]) or 1.0
+    axis *= np.sign(axis[np.argmax(np.round(np.abs(axis), _ROUNDED))]) or 1.0  # of equal ones the first
     places[known] = apart @ axis
     return np.round(places, _ROUNDED)

@@ -8,14 +8,9 @@ their group (log-loss with the person left out, so that nobody's own class speak
 In the others each group looks at a random part of the attributes, and gains are divided by the entropy of the sizes to
 the power 0, 1/2 or 1 in turn, which finds cuts that pay only later.
 
-Where l, t or alpha allow no threshold, a *band* of values may be cut out of a range (or a child out of a node): the
-people inside it are one group, those below and above it another, which is published as the range around the band.
-Nothing else helps where a sensitive value sits at both ends of every attribute: each end would be too pure by itself.
-
 Guarantee: every group of rows with equal cells keeps k and whatever else was asked for, counted by its true members.
-Which group a person is in follows from their quasi-identifiers alone, also beside a band; so somebody who knows them
-and the cuts believes what the group's counts say, and not more. What remains: cuts were chosen with the classes of the
-people beside them, see the attack *minimality*.
+What remains: cuts were chosen with the classes of the people beside them, see the attack *minimality*; and a group that
+was not cut any further because its parts would not keep l tells that they would not.
 
 Cost: O(n M) for each level of cuts and run; as many runs as fit about a second.
 Use it when the release is to train classifiers, with ``release.training()`` for the learner. Ranges (`Intervals`) keep
@@ -24,7 +19,11 @@ themselves. Where the class is the sensitive column, accuracy and l are one quan
 each group is right for at most 1/l of the people. Protect another column, or pay.
 
 Where we are on our own: this is no published algorithm. The number of runs, the share of attributes and the powers
-were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little.
+were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little. What we tried and left out: a band
+of values cut out of a range where l allows no threshold, so that both ends make one group. It kept 0.78 of the gain of
+J48 where thresholds keep 0.74 (k = 50, l > 1), and every group kept l; but that no threshold was allowed says that the
+ends are pure, and group counts then say which: of Breast Cancer an adversary was right about 555 of 683 people in 99 %,
+where 85 % is promised.
 
 >>> import incrowd as ic, polars as pl
 >>> people = pl.DataFrame({"age": [21, 22, 30, 31, 47, 48, 55, 56], "ill": list("yynnnnyy")})
@@ -98,9 +97,8 @@ class BestCuts(GroupPublisher):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
         cuts = ClassCuts.of(table, self.privacy(), self.k)
-        bands = self.privacy().about_sensitive
         searches = [
-            Search(rng.random((_DRAWS, table.n_quasi)), 1.0 if run == 0 else _SHARE, _POWERS[run % len(_POWERS)], bands)
+            Search(rng.random((_DRAWS, table.n_quasi)), 1.0 if run == 0 else _SHARE, _POWERS[run % len(_POWERS)])
             for run in range(self.n_runs(table))
         ]
         best: tuple[Work, Partition] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -128,8 +129,7 @@ class CellPublisher(Publisher[RowRelease]):
 
     def _release(self, run: Run) -> RowRelease:
         run.progress("coding", 0, 1)
-        crowds = [g.crowd for g in self.privacy().guarantees() if g.crowd is not None]
-        table = Table.encode(run.original, run.schema, least=max(crowds, default=1))
+        table = Table.encode(run.original, run.schema, least=self._rare(run.schema))
         run.progress("coding", 1, 1)
         self.require_feasible(table)
         rng = secret_rng(run.seed, run.original)
@@ -148,6 +148,13 @@ class CellPublisher(Publisher[RowRelease]):
             domains=run.domains,
             progress=run.progress,
         )
+
+    def _rare(self, schema: Schema) -> float:
+        """Return the number of rows below which a value is rare: k, or any number where the class is protected."""
+        privacy = self.privacy()
+        if privacy.about_sensitive and schema.target == schema.sensitive:
+            return math.inf
+        return max((g.crowd for g in privacy.guarantees() if g.crowd is not None), default=1)
 
 
 @dataclass(frozen=True, kw_only=True)

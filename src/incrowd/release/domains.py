@@ -33,6 +33,7 @@ Int64 = npt.NDArray[np.int64]
 _REST = " (rest)"
 _TRIES = 100
 _HALVES = 2**52  # below it, halves of whole numbers can be written as floats
+_FIRST = {"int": -(2**63) + 1, "float": -math.inf, "date": date.min.toordinal() - date(1970, 1, 1).toordinal()}
 _LAST = {"int": 2**63 - 1, "float": math.inf, "date": date(9999, 12, 31).toordinal() - date(1970, 1, 1).toordinal()}
 
 
@@ -441,19 +442,19 @@ class _StandIns:
             if found not in self._taken:
                 break
             found = self._draw(low, high)
-        last = _LAST[self._kind]
+        first, last = _FIRST[self._kind], _LAST[self._kind]
         while found in self._taken and found < last:
             found = self._step(found, last)
         while found in self._taken:
-            found = self._step(found, -last)
+            found = self._step(found, first)
         self._taken.add(found)
         return found
 
     def _around(self, value: Any) -> tuple[Any, Any]:  # noqa: ANN401
         if self._kind == "float":
             return value - max(1.0, abs(value)), value + max(1.0, abs(value))
-        last = _LAST[self._kind]
-        return max(value - max(10, abs(value)), -last), min(value + max(10, abs(value)), last)
+        room = max(10, abs(value))
+        return max(value - room, _FIRST[self._kind]), min(value + room, _LAST[self._kind])
 
     def _draw(self, low: Any, high: Any) -> Any:  # noqa: ANN401
         if self._kind == "float":

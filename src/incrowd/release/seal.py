@@ -149,11 +149,12 @@ def seal_rows(
         target=schema.target,
         other=tuple(schema.other),
     )
+    cell_lo, cell_hi, cell_of = _merged(np.column_stack(lo), np.column_stack(hi), cells.cell_of[kept], cells.counts)
     release = RowRelease(
         domains=tuple(published),
-        cell_lo=np.asfortranarray(np.column_stack(lo)),
-        cell_hi=np.asfortranarray(np.column_stack(hi)),
-        cell_of=cells.cell_of[kept],
+        cell_lo=np.asfortranarray(cell_lo),
+        cell_hi=np.asfortranarray(cell_hi),
+        cell_of=cell_of,
         sensitive=table.sensitive[kept] if table.sensitive is not None and cells.counts is None else None,
         sensitive_values=without_negative_zero(table.sensitive_values),
         cell_counts=cells.counts,
@@ -176,6 +177,17 @@ def seal_rows(
     numbers = dict(cells.numbers)
     del table, cells  # verifying takes as much room again
     return _verified(release, original, progress, numbers)
+
+
+def _merged(lo: Codes, hi: Codes, cell_of: Int64, counts: npt.NDArray[np.int32] | None) -> tuple[Codes, Codes, Int64]:
+    """Make cells that are published alike one, as a reader finds them; those with counts of their own stay apart."""
+    if counts is not None:
+        return lo, hi, cell_of
+    both, new = np.unique(np.hstack([lo, hi]), axis=0, return_inverse=True)
+    if len(both) == len(lo):
+        return lo, hi, cell_of
+    n_quasi = lo.shape[1]
+    return both[:, :n_quasi], both[:, n_quasi:], new.reshape(-1)[cell_of].astype(np.int64)
 
 
 def _about_sensitive(

@@ -59,11 +59,11 @@ class Attribute:
             raise SchemaError(fact, f"use {', '.join(TYPES)}, or leave it out")
 
     def build(
-        self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None, least: int = 1
+        self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None, least: float = 1
     ) -> Hierarchy:
         """Return the hierarchy of this column's values; errors name the column.
 
-        `least` is the number of rows below which a value is rare: k, where it is known.
+        `least` is the number of rows below which a value is rare; see `Builder.build`.
         """
         spec = self.hierarchy
         try:

@@ -154,8 +154,8 @@ def expect(schema: Schema | str | Path, parameters: Mapping[str, Any] | None = N
         return ()
     text = (
         f"{roles.target!r} is both the class and the sensitive column: predictions from groups with these limits are "
-        f"right for at most {min(limits):.0%} of the people; to keep a class predictable, protect another column "
-        "(sensitive) and name the class as target."
+        f"right for at most {min(limits):.0%} of the people, and names stand in alphabetical order; to keep a class "
+        "predictable, protect another column (sensitive) and name the class as target."
     )
     return (text,)
 
