@@ -24,10 +24,10 @@ QUASI_KEYS = {
     "names": ("name", "kind", "type", "leaves", "rest", "counts"),
 }
 PARAMETERS = {
-    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "recoding", "strict", "cut", "runs", "sweeps", "mode", "loss", "presplit",
-    "delta_c", "delta_d", "keep_values", "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C", "score",
-    "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation", "suppress",
-    "quasi_sets", "patience", "seconds", "archive",
+    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "recoding", "strict", "cut", "runs", "sweeps", "mode", "loss",
+    "presplit", "delta_c", "delta_d", "keep_values", "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
+    "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
+    "suppress", "quasi_sets", "patience", "seconds", "archive",
 }  # fmt: skip
 
 

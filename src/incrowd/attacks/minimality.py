@@ -4,6 +4,9 @@ A method that looks at sensitive values or classes puts its cuts where they pay.
 in that: so the adversary bets that people at an end of their cell, where the domain goes on, have the most frequent
 value of their group. The baseline is what the group's counts say about anybody in it.
 
+It measures one way to reason, and bounds none. Where l stopped the cuts, people beside them rather have *less* of the
+top value; and that a group was cut no further tells that its parts would not keep l.
+
 Beside it stands what an adversary with far more knowledge could do: all values but those of two mates of a group, and
 the randomness of the run. He tries both ways round; where they give different groups, he knows who has which. No method
 that looks at values withstands that one, and no promise is made against him; it is a number to compare methods by.
