@@ -79,6 +79,15 @@ def test_joined_leaves_are_named_in_the_order_of_the_tree(swapped):
         assert (found == []) is (told == names)
 
 
+@pytest.mark.parametrize(("name", "fine"), [("w (rest)", True), ("w", False)])
+def test_nodes_of_all_lower_levels_keep_their_names(name, fine):
+    """The node w holds a node v, which holds another node w."""
+    exact = [["w", "u", "t"], ["v", "v", "s"], ["w"] * 3, ["*"] * 3]
+    q = tree(["a", "b", name], ["w", "u", name], ["v", "v", name], ["w"] * 3, ["*"] * 3, rest=[2])
+    found = _leaf_problems(q, pl.Series(list("abc")), exact, np.arange(3), np.ones(3, bool))
+    assert (found == []) is fine
+
+
 def test_inner_nodes_are_named_first_whatever_they_are_called():
     """The values are w, w (rest), a, b and c; b is joined in a node w (rest), and c in the node w that holds it."""
     exact = [["v", "u", "w (rest)", "w (rest)", "t"], ["w"] * 5, ["*"] * 5]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from incrowd.verify import check, coverage
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.groups import combine, relabel
-from incrowd.verify.levels import Distributions, above_share, recursive_levels
+from incrowd.verify.levels import Distributions, above_share, below, recursive_levels
 from incrowd.verify.manifest import Promise
 from incrowd.verify.promises import broken, broken_l, reached
 from verify import naive_levels as naive
@@ -187,3 +187,12 @@ def test_a_promise_that_is_just_kept(promise, counts, marginal):
     if promise.given.get("l_kind") != "distinct":
         found[0, 0] += 1
         assert broken(promise, Distributions.of_matrix(found), whole).all()
+
+
+@pytest.mark.parametrize("a", [0, 1, 2**31, 2**40, 2**62])
+@pytest.mark.parametrize("b", [0, 1, 2**31, 2**40, 2**62])
+def test_products_are_compared_without_overflow(a, b):
+    for a_times in (1, 3, 2**22, 2**40):
+        for b_times in (1, 3, 2**22, 2**40):
+            found = below(np.array([a, 0]), a_times, np.array([b, 1]), b_times)
+            assert found.tolist() == [a * a_times < b * b_times, True]

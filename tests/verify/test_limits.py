@@ -193,7 +193,7 @@ def test_a_distribution_has_the_value_of_its_original(own, fine):
     """A value that is not listed is in no distribution."""
     payload = SimpleNamespace(exact=None, counts=np.array([[2, 0], [1, 1]]))
     findings = Findings()
-    _check_own_value(findings, SimpleNamespace(sensitive=True), payload, SimpleNamespace(sensitive=np.array(own)))
+    _check_own_value(findings, payload, SimpleNamespace(sensitive=np.array(own)))
     assert answers(findings.verdict())["own value"] is fine
 
 

@@ -656,3 +656,13 @@ def test_promises_that_cannot_be_looked_at_stay_open(made, name):
     few = name == "rows that are not there"
     made.frames[0] = made.frames[0].head(200) if few else made.frames[0].with_columns(x=1)
     assert [check.name for check in made.check().checks if check.ok is None] == ["promises"]
+
+
+def test_the_roles_of_columns_are_said(made):
+    roles = next(check.detail for check in made.check().checks if check.name == "roles")
+    assert "sensitive ill" in roles
+    assert "grade" in roles.partition("ill")[2]
+    made.manifest["class"]["role"] = "other"
+    roles = next(check.detail for check in made.check().checks if check.name == "roles")
+    assert "sensitive none" in roles
+    assert "ill" in roles.partition("sensitive none")[2]

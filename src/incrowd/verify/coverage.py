@@ -97,10 +97,7 @@ def _count_chunk(asked: Boxes, items: Boxes, weight: Array, at: Array, starts: A
         ones = np.bitwise_count(bits & planes[0]).astype(word_sum)
         for j, plane in enumerate(planes[1:], start=1):
             ones += np.bitwise_count(bits & plane).astype(word_sum) << word_sum(j)
-        if len(starts) == 1:
-            out[begin:stop, 0] = ones.sum(axis=1, dtype=np.int64)
-        else:
-            out[begin:stop] = np.add.reduceat(ones, starts, axis=1, dtype=np.int64)
+        out[begin:stop] = np.add.reduceat(ones, starts, axis=1, dtype=np.int64)
 
     begins = range(0, asked.n, step)
     if len(begins) < _WORTH_THREADS:

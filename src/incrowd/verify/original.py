@@ -69,7 +69,7 @@ def check_original(
     if behind.mapped:
         if _check_covers(findings, claims, payload, behind):
             check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
-        _check_own_value(findings, claims, payload, behind)
+        _check_own_value(findings, payload, behind)
         _check_others(findings, claims, payload, original, behind, kept)
     else:
         others = _read_others(claims, payload, original, behind)
@@ -225,10 +225,10 @@ def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: 
     return findings.judge("covers", problems, "every cell covers its original")
 
 
-def _check_own_value(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> None:
+def _check_own_value(findings: Findings, payload: Payload, behind: Behind) -> None:
     """Check Definition 3.1(d) of the NSVDist paper: a row leaves its person's sensitive value possible."""
     own = behind.sensitive
-    if claims.sensitive is None or own is None:
+    if own is None:
         return
     if payload.exact is not None:
         wrong, fine = np.asarray(payload.exact != own), "every sensitive value is its original's"

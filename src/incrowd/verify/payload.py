@@ -196,7 +196,7 @@ def _check_counts(
         problems += wrong_rows(differs, "have another distribution than their group")
     if claims.k is not None and not broken:
         problems += wrong_rows(np.asarray(sums < claims.k), f"have fewer than k = {claims.k} members")
-    smallest = int(sums.min()) if len(sums) else 0
+    smallest = int(sums.min(initial=claims.rows["released"]))
     findings.judge("distributions", problems, f"every row has at least {smallest} members")
     return None if broken else counts
 

@@ -194,8 +194,8 @@ def _ancestor_of(q: Leaves, place: int, own: list[int], levels: list[list[str]])
     """Return the node, by level and name, whose rare values a leaf joins; ``None`` if it is in none."""
     for height in range(len(levels)):
         # nodes are contiguous and nested: what holds the first and the last holds all, and so do those above
-        together = levels[height][own[0]] == levels[height][own[-1]] == q.levels[height][place]
-        if together and all(a[own[0]] == b[place] for a, b in zip(levels[height:], q.levels[height:], strict=True)):
+        pairs = zip(levels[height:], q.levels[height:], strict=True)
+        if all(exact[own[0]] == exact[own[-1]] == published[place] for exact, published in pairs):
             return height, levels[height][own[0]]
     return None
 
