@@ -158,7 +158,7 @@ def _read_ranges(reading: Reading, entry: dict[str, Any], where: str, counts: Ar
     missing = reading.field(entry, "missing", "a count or null", where)
     key = "values" if exact else "cuts"
     listed = reading.field(entry, key, "a list", where)
-    if listed is None or (missing is None and "missing" not in entry):
+    if listed is None:
         return None
     kind, name = entry["type"], entry["name"]
     between = kind == "int" and not exact

@@ -63,23 +63,22 @@ def check_rings(
     agree anywhere. If each is as likely, an original is behind each of width rows with the same probability.
     """
     problems, laid = _read(rings, payload.frame.height)
-    if laid is not None:
-        problems += wrong_rows(_astray(laid), "have an original that is not in the window of their cell")
-        if _stand_alike(laid):
-            problems.append("too many rings have their originals at the same distance to be shuffled by chance")
-        for m, (q, own) in enumerate(zip(claims.quasi, codes, strict=True)):
-            cell = payload.cells.cell[m][laid.cell_row]
-            lo, hi = payload.cells.lo[m][cell], payload.cells.hi[m][cell]
-            least, most = _windows(laid, own[laid.original_row])
-            wrong = (least < lo) | (most > hi)
-            problems += [f"{wrong.sum()} cells of {q.name!r} lack an original of their window"] if wrong.any() else []
-            wider = ~wrong & wider_cells(q, payload.scales[m], (lo, hi), least, most)
-            problems += (
-                [f"{wider.sum()} cells of {q.name!r} are wider than their window asks for"] if wider.any() else []
-            )
-    smallest = int(laid.width.min()) if laid is not None and len(laid.width) else 0
+    if laid is None:
+        return findings.judge("rings", problems, "")
+    problems += wrong_rows(_astray(laid), "have an original that is not in the window of their cell")
+    if _stand_alike(laid):
+        problems.append("too many rings have their originals at the same distance to be shuffled by chance")
+    for m, (q, own) in enumerate(zip(claims.quasi, codes, strict=True)):
+        cell = payload.cells.cell[m][laid.cell_row]
+        lo, hi = payload.cells.lo[m][cell], payload.cells.hi[m][cell]
+        least, most = _windows(laid, own[laid.original_row])
+        wrong = (least < lo) | (most > hi)
+        problems += [f"{wrong.sum()} cells of {q.name!r} lack an original of their window"] if wrong.any() else []
+        wider = ~wrong & wider_cells(q, payload.scales[m], (lo, hi), least, most)
+        problems += [f"{wider.sum()} cells of {q.name!r} are wider than their window asks for"] if wider.any() else []
+    smallest = int(laid.width.min())
     fine = f"every original fits {smallest} rows of its ring, and every row as many originals"
-    if not findings.judge("rings", problems, fine) or laid is None:
+    if not findings.judge("rings", problems, fine):
         return False
     if claims.k is not None:
         few = laid.width < claims.k
@@ -159,7 +158,7 @@ def _judge_values(findings: Findings, claims: Claims, payload: Payload, laid: _R
     """Judge the values in the rows that each original fits on its ring, all equally likely."""
     pending = about_values(claims)
     few = int(laid.width.sum()) <= _FEW_LINKS
-    if claims.sensitive is None or payload.exact is None or not (pending or few or not promises_only):
+    if payload.exact is None or not (pending or few or not promises_only):
         return
     found = _distributions(laid, payload.exact, payload.n_values)
     place = np.zeros(found.n_owners, np.int64)
