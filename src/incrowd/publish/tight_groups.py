@@ -11,7 +11,7 @@ Guarantee: every group of rows with equal cells keeps k and whatever else was as
 it. The loss is never above that of ``Mondrian(cut="loss")``. Nothing is random, and threads change nothing.
 Cost: O(n M k) for the order's groups, and about O(n M^2) per sweep, plus the search for near groups.
 Use it when groups are to share one cell, exact sensitive values are wanted, and detail counts: counts, averages, tables
-by age or region. On Adult with 8 quasi-identifiers and k = 50, LM is 0.148 after Mondrian's 0.426. Not when a classifier
+by age or region. On Adult with 8 attributes and k = 50, LM is 0.148 after Mondrian's 0.426. Not when a classifier
 is to be trained: it learns hardly more from it than from Mondrian (a tree is right for 0.813 after 0.809); see
 `BestCuts`. Not when new rows must be recoded: boxes overlap and equal rows may be parted, so where a row goes depends
 on all others.
