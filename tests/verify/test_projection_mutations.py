@@ -321,6 +321,7 @@ MANIFEST = {
         change("quasi_sets", [["age", "town", "job"]]),
         "promises, k, k of joins, l (frequency)",
     ),
+    "a set with a column that nobody has": (sets([["age", "town", "job", "jobx"]]), "manifest"),
     "sets that were split": (change("method.parameters.quasi_sets", None), "promises"),
     "other sets": (change("method.parameters.quasi_sets", [["age"], ["job", "town"]]), "promises"),
     "more suppressed than allowed": (change("method.parameters.suppress", 0.03), "promises"),

@@ -220,6 +220,8 @@ def _name_problems(claims: ProjectionClaims, columns: Sequence[str]) -> list[str
         problems.append(f"columns {', '.join(map(repr, wrong))} are in quasi_sets and other, or in neither")
     if not claims.quasi_sets or not all(claims.quasi_sets) or claims.target.name in claims.quasi:
         problems.append("quasi_sets names no column, has an empty set, or names the class")
+    if strange := sorted(set(claims.quasi) - kept - {*claims.left_out}):
+        problems.append(f"quasi_sets names {', '.join(map(repr, strange))}, neither published nor left out")
     return problems
 
 
