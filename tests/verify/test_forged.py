@@ -60,7 +60,9 @@ def test_every_column_of_the_original_is_spoken_of():
     release = ic.DMPD(k=13, generations=1, population=2, folds=2, inducer="naive_bayes").publish(people, schema, seed=1)
     manifest = release.manifest.to_dict()
     assert manifest["left_out"]
-    manifest["left_out"].pop()
+    gone = manifest["left_out"].pop()
+    assert any("neither published nor left out" in v for v in violations(release, people, manifest))
+    manifest["quasi_sets"] = [[name for name in known if name != gone] for known in manifest["quasi_sets"]]
     assert any("not spoken of" in v for v in violations(release, people, manifest))
 
 
