@@ -626,6 +626,14 @@ def test_all_pairs_of_classes_are_bounded(made, monkeypatch):
     assert after["rows_fitting_min"] <= before["rows_fitting_min"]
 
 
+@pytest.mark.parametrize(("budget", "least"), [(2, 6), (1, 3)])
+def test_classes_are_looked_at_together_up_to_the_budget(monkeypatch, budget, least):
+    """One group of each projection has both classes: all its rows fit, unless only one class at a time is looked at."""
+    monkeypatch.setattr(projections, "PAIR_BUDGET", budget)
+    counted = [pl.DataFrame({"q0": ["a", "a"], "y": ["x", "y"], "n": [n, n]}) for n in (3, 5)]
+    assert projections.least_fitting(counted) == least
+
+
 def test_projections_of_a_release_that_lies_are_never_returned(monkeypatch):
     """Plant a search that does not look at the levels, and see the independent verifier refuse the result."""
     from incrowd.publish.decomposition import feature_partition

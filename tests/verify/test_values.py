@@ -11,7 +11,7 @@ import pytest
 from incrowd.verify import coverage, groups, levels
 from incrowd.verify.coverage import Boxes, count_meeting
 from incrowd.verify.csv_text import as_fields
-from incrowd.verify.domain import ABSENT, OUTSIDE, Values, are_texts, is_text, value_problems
+from incrowd.verify.domain import ABSENT, OUTSIDE, TYPES, Values, are_texts, convert, is_text, value_problems
 from incrowd.verify.groups import make_cells
 from incrowd.verify.levels import Distributions
 
@@ -103,6 +103,15 @@ def test_boxes_are_counted_in_pieces_of_any_size(monkeypatch, chunk, words):
     assert found.tolist() == wanted.tolist()
 
 
+def test_long_segments_are_counted_apart():
+    """A segment of 64 words and more, and what comes behind it."""
+    items = Boxes([np.arange(9000)], [np.arange(9000)], [np.arange(9000)], 9000)
+    asked = Boxes([np.array([0, 10])], [np.array([8999, 8990])], [np.arange(2)], 2)
+    segment = np.repeat([0, 1, 2], [5000, 100, 3900])
+    found = count_meeting(asked, items, np.ones(9000, np.int64), segment, 3)
+    assert found.tolist() == [[5000, 100, 3900], [4990, 100, 3891]]
+
+
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_floats_are_written_as_python_writes_them(kind):
     powers = [sign * digits * 10.0**power for power in range(-12, 25) for digits in (1, 9.999, 1.5) for sign in (1, -1)]
@@ -133,3 +142,24 @@ def test_a_domain_has_values_each_once_and_the_missing_one_first():
     assert value_problems(pl.Series([None, "a", "b"])) == []
     assert len(value_problems(pl.Series(["a", None]))) == 1
     assert "lists 2 values more than once" in value_problems(pl.Series(["a", "a", "b", "b"]))[0]
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "wanted"),
+    [
+        (pl.Series([[1], [2]]), "int", [None, None]),
+        (pl.Series([b"1", b"2"]), "date", [None, None]),
+        (pl.Series([1.0, 1.5, None, 1e300]), "int", [1, None, None, None]),
+        (pl.Series([datetime(2001, 2, 3, 4), None]), "date", [DAY, None]),
+        (pl.Series([DAY]), "date", [DAY]),
+        (pl.Series(["3", "x", " 4 "]), "int", [3, None, 4]),
+        (pl.Series(["3", "x"]), "str", ["3", "x"]),
+        (pl.Series([3, None]), "str", ["3", None]),
+        (pl.Series([3, None]), "float", [3.0, None]),
+        (pl.Series([1, 0, None]), "bool", [True, False, None]),
+    ],
+)
+def test_a_column_is_brought_to_a_type(column, kind, wanted):
+    found = convert(column, kind)
+    assert found.to_list() == wanted
+    assert found.dtype == TYPES[kind]

@@ -66,14 +66,13 @@ def check_assignment(
             ok &= support[support_of[left]][:, np.maximum(own[right], 0)] & (own[right] >= 0)
         return np.asarray(ok)
 
-    sources, targets, n_edges = [], [], 0
+    sources, targets = [], []
     step = max(1, _BLOCK // max(1, len(originals.first)))
     for start in range(0, len(released.first), step):
         source, target = np.nonzero(fits(released.first[start : start + step]))
         sources.append(source + start)
         targets.append(target)
-        n_edges += len(source)
-        if n_edges > EDGE_BUDGET:
+        if sum(map(len, sources)) > EDGE_BUDGET:
             findings.skip("assignment", f"more than {EDGE_BUDGET:.0e} possible pairs of a row and an original")
             return
     placed = _flow(released.size, originals.size, np.concatenate(sources), np.concatenate(targets))

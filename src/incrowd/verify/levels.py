@@ -69,7 +69,7 @@ def totals(counts: Array) -> Array:
 
 def tops(counts: Array) -> Array:
     """Return the count of the most frequent value."""
-    return np.asarray(counts.max(axis=1, initial=0))
+    return np.asarray(counts.max(axis=1))
 
 
 def distinct(counts: Array) -> Array:
