@@ -238,3 +238,10 @@ def test_a_value_is_joined_in_its_closest_node(leaf_of, fine):
     published = tree(["x", "*"], ["x", "*"], ["*", "*"], rest=[0, 1])
     problems = _leaf_problems(published, pl.Series(list("abcd")), exact, np.array(leaf_of), np.zeros(4, bool))
     assert (problems == []) is fine
+
+
+def test_values_of_two_nodes_are_joined_in_the_node_that_holds_both():
+    for told in ("y", "x", "*"):
+        q = tree(["a", "b", told], ["x", "x", told], ["*"] * 3, rest=[2])
+        found = _leaf_problems(q, pl.Series(list("abcd")), EXACT, np.array([0, 1, 2, 2]), np.ones(4, bool))
+        assert (found == []) is (told == "*")

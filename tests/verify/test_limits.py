@@ -17,6 +17,7 @@ from incrowd.verify.compare import equal_values
 from incrowd.verify.domain import is_whole
 from incrowd.verify.files import read_table
 from incrowd.verify.linking import _n_distinct
+from incrowd.verify.manifest import Promise
 from incrowd.verify.methods import PARAMETERS
 from incrowd.verify.original import _check_own_value
 from incrowd.verify.sideways import copies, reveals
@@ -202,3 +203,11 @@ def test_pairs_of_boxes_and_people_are_counted_up_to_the_budget(monkeypatch, bud
     monkeypatch.setattr(linking, "PAIR_BUDGET", budget)
     codes = [np.array([0, 1, 2, 3, 3])]
     assert _n_distinct(SimpleNamespace(n_codes=[4]), codes, 2) == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "needed"),
+    [("l", {"l": 2.5}, 2.5), ("alpha", {"alpha": 0.25}, 4.0), ("t", {"t": 0.1}, 1.0)],
+)
+def test_how_many_values_somebody_is_linked_to(kind, given, needed):
+    assert linking._n_needed(Promise(kind, given)) == needed

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from incrowd.verify.original import row_map_problems
 from incrowd.verify.originals import Column, read_column
 
 
@@ -87,3 +88,24 @@ def test_tokens_are_looked_for_in_numbers_that_are_read_as_text():
     column = read_column(pl.Series([7, 8, None, 7]), "str", ["7"])
     assert column.values.to_list() == ["8"]
     assert (column.missing.tolist(), column.n_odd) == ([True, False, True, True], 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (np.array([2, 0, 1]), []),
+        (np.array([2, 0, 1], np.uint8), []),
+        (np.array([[2], [0], [1]]), ["it is not a list of row numbers"]),
+        (np.array([2.0, 0.0, 1.0]), ["it is not a list of row numbers"]),
+        (np.array([2, 0]), ["it has 2 entries for 3 released rows"]),
+        (np.array([2, 0, 4]), ["it points outside the 4 originals"]),
+        (np.array([2, 0, -1]), ["it points outside the 4 originals"]),
+        (np.array([2, 0, 3]), []),
+        (np.array([2, 0, 2]), ["it points 1 times to an original that another row has"]),
+        (np.array([2, 2, 2]), ["it points 2 times to an original that another row has"]),
+    ],
+)
+def test_what_a_row_map_is(rows, said):
+    found = row_map_problems(rows, 3, 4)
+    assert [text.split()[:4] for text in found] == [text.split()[:4] for text in said]
+    assert row_map_problems(np.array([], np.int64), 0, 0) == []

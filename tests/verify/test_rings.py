@@ -225,3 +225,21 @@ def test_an_original_beyond_its_window_is_astray():
     for distance in range(6):
         laid = laid_out(np.array([6, 2]), np.array([3, 1]), rng, [distance, 0])
         assert _astray(laid).sum() == (6 if distance >= 3 else 0)
+
+
+def test_rings_that_are_wrong_are_not_relied_on():
+    """Then k is what fits, and values are what can be linked."""
+    found = answers(verdict_of(laid=shifted("original", 2)))
+    assert found["rings"] is False
+    assert found["k"] is True
+    assert "l (frequency)" in found
+
+
+@pytest.mark.parametrize(("most", "known"), [(10, True), (9, False)])
+def test_levels_that_nobody_asked_for_are_told_where_that_is_little_work(monkeypatch, most, known):
+    monkeypatch.setattr(rings, "_FEW_LINKS", most)
+    made = release(TABLE_1C, EXACT, recoding="non-homogeneous", guarantees=[{"kind": "k", "k": 2}], original=TABLE_1A)
+    made.private["rings"] = RINGS
+    assert ("l_frequency" in made.judge(only=True).levels) is known
+    assert "l_frequency" in made.judge().levels
+    assert "l_frequency" in verdict_of(l=2, only=True).levels
