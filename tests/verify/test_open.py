@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verify import assignment
+from incrowd.verify import assignment, check
 from verify.build import answers, publish
 from verify.on_disk import OnDisk
 from verify.projections_by_hand import make
@@ -188,3 +188,16 @@ FILES = ["files", "private files", "csv", "parquet"]
 def test_every_check_of_files_is_made(tmp_path, method):
     found = [check.name for check in OnDisk.of(method, tmp_path).verify().checks]
     assert found[:5] == [*FILES, "order" if method == "mondrian" else "manifest"]
+
+
+def test_rows_are_one_table():
+    made = publish(METHODS["mondrian"])
+    verdict = check(made.manifest, (made.frame, made.frame), original=made.original, private=made.private)
+    assert answers(verdict)["payload"] is False
+
+
+def test_names_of_strange_files_are_not_told_in_full():
+    made = publish(METHODS["mondrian"])
+    made.private["x" * 50] = None
+    said = next(check.detail for check in made.judge().checks if check.name == "private folder")
+    assert f"holds {'x' * 40}, " in said

@@ -675,3 +675,10 @@ def test_the_roles_of_columns_are_said(made):
     roles = next(check.detail for check in made.check().checks if check.name == "roles")
     assert "sensitive none" in roles
     assert "ill" in roles.partition("sensitive none")[2]
+
+
+def test_a_class_may_have_the_share_that_is_promised():
+    frame = pl.DataFrame({"job": list("aabb") * 5, "ill": list("yn") * 10})
+    schema = ic.Schema(quasi={"job": None}, sensitive="ill")
+    release = ic.DMPD(k=2, l=2, generations=0, population=2, folds=2).publish(frame, schema, seed=1)
+    assert release.verify(frame).levels["l_frequency"] == 2

@@ -243,3 +243,7 @@ def test_levels_that_nobody_asked_for_are_told_where_that_is_little_work(monkeyp
     assert ("l_frequency" in made.judge(only=True).levels) is known
     assert "l_frequency" in made.judge().levels
     assert "l_frequency" in verdict_of(l=2, only=True).levels
+
+
+def test_without_rows_there_are_no_rings():
+    assert rings._read(RINGS.clear(), 0) == (["they have no rows, or a ring without a number"], None)

@@ -324,3 +324,10 @@ def test_a_missing_value_comes_before_all_others():
     assert _rising(-rows, secret) == _rising(rows, secret, falling=True) == (30, 1)
     assert reveals(rows, secret)
     assert reveals(-rows, secret)
+
+
+@pytest.mark.parametrize("n", [10, 19, 20, 60])
+def test_names_that_are_all_different_are_copies_only_of_themselves(n):
+    names = pl.Series([f"p{number}" for number in range(n)])
+    assert copies(names, names)
+    assert not copies(names, names.reverse())

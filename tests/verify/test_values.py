@@ -94,7 +94,7 @@ def test_boxes_are_counted_in_pieces_of_any_size(monkeypatch, chunk, words):
         return Boxes(lo, hi, [np.arange(n)] * 2, n)
 
     asked, items = boxes(70), boxes(300)
-    weight, segment = rng.integers(0, 700, 300), rng.choice([0, 1, 3, 4], 300, p=[0.6, 0.1, 0.2, 0.1])
+    weight, segment = rng.integers(0, 50_000, 300), rng.choice([0, 1, 3, 4], 300, p=[0.6, 0.1, 0.2, 0.1])
     found = count_meeting(asked, items, weight, segment, 5)
     meets = np.ones((70, 300), bool)
     for m in range(2):
