@@ -22,6 +22,7 @@ import polars as pl
 
 from incrowd.errors import InputError, counted
 from incrowd.io.columns import check_names
+from incrowd.io.reading import Note, Reading
 
 # Large enough for the parser to use all cores, small enough for a bar that moves.
 _BATCH = 1 << 23
@@ -30,13 +31,17 @@ _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 _DELIMITERS = ",;\t"
 
 
-def read_delimited(path: Path, report: Callable[[int], None], *, delimiter: str | None = None) -> pl.DataFrame:
+def read_delimited(
+    path: Path, reading: Reading, report: Callable[[int], None], _note: Note, *, delimiter: str | None = None
+) -> pl.DataFrame:
     """Read a text table; all columns are text and an empty cell without quotes is null.
 
     Parameters
     ----------
     path
         A file; gzipped if its name ends in `.gz`.
+    reading
+        How it is written.
     report
         Called with the number of bytes read from disk so far.
     delimiter
@@ -45,7 +50,7 @@ def read_delimited(path: Path, report: Callable[[int], None], *, delimiter: str 
     with path.open("rb") as raw, _unpacked(path, raw) as stream:
         header, rest = _split_header(path, stream)
         text = header.removeprefix(_BOM).decode().rstrip("\r\n")
-        delimiter = delimiter or _detect_delimiter(text)
+        delimiter = reading.delimiter or delimiter or _detect_delimiter(text)
         names = _header_names(path, text, delimiter)
         first_line = 1 + header.count(b"\n")
         parts = []

@@ -14,6 +14,7 @@ from incrowd.io.columns import check_types, declare, guessed, without_tokens
 from incrowd.io.databases import read_query, write_table
 from incrowd.io.formats import Format, Types, format_of, writable_suffixes
 from incrowd.io.frames import Frame, to_polars
+from incrowd.io.reading import Note, Reading
 
 Progress = Callable[[str, int, int], None]
 
@@ -49,28 +50,40 @@ def read(
     InputError
         The source cannot be read as a table; the message says where, and never quotes a cell.
     """
-    types = types or {}
-    check_types(types)
     # One text would otherwise be taken for a list of its letters.
-    tokens = [missing_tokens] if isinstance(missing_tokens, str) else list(missing_tokens)
-    notify = progress or _silent
+    tokens = (missing_tokens,) if isinstance(missing_tokens, str) else tuple(missing_tokens)
+    return read_as(source, Reading(query=query, types=types or {}, missing_tokens=tokens), progress=progress)
+
+
+def read_as(
+    source: str | Path, reading: Reading, *, progress: Progress | None = None, note: Note | None = None
+) -> pl.DataFrame:
+    """Read a table from a file or a database as somebody described it; see `read`.
+
+    Parameters
+    ----------
+    note
+        Called with what was found out about the source and should be known, such as its encoding.
+    """
+    check_types(reading.types)
+    notify, note = progress or _silent, note or _unsaid
     if isinstance(source, str) and _is_url(source):
         notify("reading", 0, 0)
-        frame = read_query(source, query, lambda rows: notify("reading", rows, 0))
+        frame = read_query(source, reading.query, lambda rows: notify("reading", rows, 0))
         where, kind = "The result of the query", Types.OF_COLUMNS
         notify("reading", frame.height, max(frame.height, 1))
     else:
-        path = _input_file(Path(source), query)
+        path = _input_file(Path(source), reading.query)
         where, kind = f"'{path}'", format_of(path).types
-        frame = _read_file(path, format_of(path), notify)
+        frame = _read_file(path, format_of(path), reading, notify, note)
     if not frame.height:
         fact = f"{where} has no rows"
         raise InputError(fact, "check that the export was complete")
     if kind is Types.NONE:
-        frame = _guess_types(frame, types, tokens, notify)
+        frame = _guess_types(frame, reading, notify)
     else:
-        frame = _without_tokens(to_polars(frame), tokens, kind)
-    return declare(frame, types, where)
+        frame = _without_tokens(to_polars(frame), list(reading.missing_tokens), kind)
+    return declare(frame, reading.types, where)
 
 
 def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
@@ -105,6 +118,10 @@ def _silent(_stage: str, _done: int, _total: int) -> None:
     pass
 
 
+def _unsaid(_text: str) -> None:
+    pass
+
+
 def _is_url(source: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", source) is not None
 
@@ -133,20 +150,20 @@ def _input_file(path: Path, query: str | None) -> Path:
     return path
 
 
-def _read_file(path: Path, kind: Format, notify: Progress) -> pl.DataFrame:
+def _read_file(path: Path, kind: Format, reading: Reading, notify: Progress, note: Note) -> pl.DataFrame:
     size = path.stat().st_size
     notify("reading", 0, size)
-    frame = kind.read(path, lambda done: notify("reading", min(done, size), size))
+    frame = kind.read(path, reading, lambda done: notify("reading", min(done, size), size), note)
     notify("reading", size, size)
     return frame
 
 
-def _guess_types(frame: pl.DataFrame, types: Mapping[str, str], tokens: list[str], notify: Progress) -> pl.DataFrame:
+def _guess_types(frame: pl.DataFrame, reading: Reading, notify: Progress) -> pl.DataFrame:
     columns = []
     for done, column in enumerate(frame):
         notify("finding types", done, frame.width)
-        text = without_tokens(column, ["", *tokens])
-        columns.append(text if column.name in types else guessed(text))
+        text = without_tokens(column, ["", *reading.missing_tokens])
+        columns.append(text if column.name in reading.types else guessed(text))
     notify("finding types", frame.width, frame.width)
     return pl.DataFrame(columns)
 

@@ -14,6 +14,7 @@ from incrowd.errors import InputError
 from incrowd.io.binary import read_arrow, read_parquet, write_arrow, write_parquet
 from incrowd.io.delimited import read_delimited, write_delimited
 from incrowd.io.excel import read_excel, write_excel
+from incrowd.io.reading import Note, Reading
 
 Report = Callable[[int], None]
 
@@ -37,7 +38,8 @@ class Format:
     suffixes
         How the names of its files end; with two parts if they are packed.
     read
-        Reads a file; calls its second argument with the number of bytes done, if it knows.
+        Reads a file as a `Reading` says; calls its third argument with the number of bytes done, if it knows, and its
+        last one with what should be known about the file.
     write
         Writes a frame to a path; None if the format can only be read.
     types
@@ -48,7 +50,7 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Path, Report], pl.DataFrame]
+    read: Callable[[Path, Reading, Report, Note], pl.DataFrame]
     write: Callable[[pl.DataFrame, Path], None] | None
     types: Types = Types.OF_COLUMNS
     extra: str | None = None
@@ -64,10 +66,10 @@ FORMATS: tuple[Format, ...] = (
         types=Types.NONE,
     ),
     Format("text", (".txt", ".txt.gz"), read_delimited, partial(write_delimited, delimiter="\t"), types=Types.NONE),
-    Format("Parquet", (".parquet", ".pq"), lambda path, _: read_parquet(path), write_parquet),
-    Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, _: read_arrow(path), write_arrow),
-    Format("Excel", (".xlsx",), lambda path, _: read_excel(path), write_excel, types=Types.OF_CELLS, extra="excel"),
-    Format("Excel 97", (".xls",), lambda path, _: read_excel(path), None, types=Types.OF_CELLS, extra="excel"),
+    Format("Parquet", (".parquet", ".pq"), lambda path, *_: read_parquet(path), write_parquet),
+    Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, *_: read_arrow(path), write_arrow),
+    Format("Excel", (".xlsx",), lambda path, *_: read_excel(path), write_excel, types=Types.OF_CELLS, extra="excel"),
+    Format("Excel 97", (".xls",), lambda path, *_: read_excel(path), None, types=Types.OF_CELLS, extra="excel"),
 )
 
 

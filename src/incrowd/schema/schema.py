@@ -214,6 +214,11 @@ class Schema:
         """Declared types, for the reader."""
         return {name: attribute.type for name, attribute in self.attributes.items() if attribute.type}
 
+    @property
+    def reading(self) -> io.Reading:
+        """How to read the table."""
+        return io.Reading(types=self.types, missing_tokens=self.missing_tokens)
+
     def with_types(self, types: Mapping[str, str]) -> Schema:
         """Return this schema with these types declared."""
         attributes = [replace(a, type=types.get(a.name, a.type)) for a in self.attributes.values()]

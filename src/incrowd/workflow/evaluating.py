@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
+from incrowd.io import Reading
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_schema, read_source, working
 
@@ -50,10 +51,10 @@ def evaluate(
                 fact = f"'{source}' is a release folder: it needs test rows, and no schema, method, parameters or folds"
                 raise ParameterError(fact, f"run: incrowd evaluate {source} --test test.csv --original data.csv")
             release = load(Path(source))
-            how: dict[str, Any] = {"types": release.types, "missing_tokens": release.manifest.missing.tokens}
-            rows: dict[str, Any] = {"holdout": read_source(test, **how, run=work)}
+            how = Reading(types=release.types, missing_tokens=tuple(release.manifest.missing.tokens))
+            rows: dict[str, Any] = {"holdout": read_source(test, how, run=work)}
             if original is not None:
-                rows["original"] = read_source(original, **how, run=work)
+                rows["original"] = read_source(original, how, run=work)
             return judge(release, **rows, **settings, progress=work)
         if original is not None:
             fact = f"original='{original}' is only for release folders"
@@ -62,10 +63,10 @@ def evaluate(
         if "k" not in given:
             fact = "The size of the smallest crowd is missing"
             raise ParameterError(fact, "give it, for example k=10")
-        how = {"types": roles.types, "missing_tokens": roles.missing_tokens}
+        how = roles.reading
         publisher = make(method or default_method(roles), **given)
-        holdout = None if test is None else read_source(test, **how, run=work)
-        frame = read_source(source, **how, run=work)
+        holdout = None if test is None else read_source(test, how, run=work)
+        frame = read_source(source, how, run=work)
         return judge(publisher, frame, roles, cv=cv, holdout=holdout, **settings, progress=work)
 
 
@@ -97,10 +98,10 @@ def compare(
     with working(run) as work:
         work.check()
         roles = read_schema(schema, source)
-        how: dict[str, Any] = {"types": roles.types, "missing_tokens": roles.missing_tokens}
+        how = roles.reading
         own = _own_parameters(parameters or {}, methods)
-        holdout = None if test is None else read_source(test, **how, run=work)
-        frame = read_source(source, **how, run=work)
+        holdout = None if test is None else read_source(test, how, run=work)
+        frame = read_source(source, how, run=work)
         return judge(
             frame, roles, methods=methods, parameters=own, holdout=holdout, jobs=work.workers or 1, progress=work,
             **settings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +64,9 @@ def attack(
     with working(run) as work:
         work.check()
         loaded = load(release)
-        types = dict.fromkeys(loaded.types, "str")  # the release says what its columns are
-        frame = read_source(original, query=query, types=types, run=work)
-        outside = None if non_members is None else read_source(non_members, types=types, run=work)
+        how = io.Reading(types=dict.fromkeys(loaded.types, "str"))  # the release says what its columns are
+        frame = read_source(original, replace(how, query=query), run=work)
+        outside = None if non_members is None else read_source(non_members, how, run=work)
         return run_attacks(
             loaded, frame, attacks=attacks, earlier=earlier, known=known, non_members=outside, seed=seed, progress=work
         )
@@ -114,7 +115,7 @@ def audit(
             fact = "An audit of a model needs the table that it was fitted with, and a schema that says what is public"
             raise ParameterError(fact, _EXAMPLE_MODEL)
         loaded, roles = load_model(path, trust=trust), read_schema(schema)
-        frame = read_source(data, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
+        frame = read_source(data, roles.reading, run=work)
         work("auditing", 0, 1)
         return find_spans(loaded, frame, roles, k, class_public=class_public)
 

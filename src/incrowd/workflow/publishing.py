@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +128,7 @@ def propose(
         raise ParameterError(fact, f"give one, such as {names[0]!r}; make the others quasi-identifiers or identifiers")
     tokens = tuple(missing_tokens)
     with working(run) as work:
-        frame = read_source(source, query=query, missing_tokens=tokens, run=work)
+        frame = read_source(source, io.Reading(query=query, missing_tokens=tokens), run=work)
         schema = Schema.propose(frame, sensitive=names[0] if names else None, missing_tokens=tokens)
     return Proposal(schema, frame.height)
 
@@ -213,7 +213,7 @@ def publish(
         raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as raised:
-        frame = read_source(source, query=query, types=roles.types, missing_tokens=roles.missing_tokens, run=work)
+        frame = read_source(source, replace(roles.reading, query=query), run=work)
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,16 +29,11 @@ def working(run: Run | None) -> Iterator[Run]:
 
 
 def read_source(
-    source: Source,
-    *,
-    run: Run,
-    query: str | None = None,
-    types: Mapping[str, str] | None = None,
-    missing_tokens: Sequence[str] = (),
+    source: Source, reading: io.Reading | None = None, *, run: Run, note: io.Note | None = None
 ) -> pl.DataFrame:
     """Return a frame from a file, a database or memory, read as the schema says."""
     if isinstance(source, str | Path):
-        return io.read(source, query=query, types=types, missing_tokens=missing_tokens, progress=run)
+        return io.read_as(source, reading or io.Reading(), progress=run, note=note)
     return io.to_polars(source)
 
 
