@@ -25,7 +25,7 @@ from pathlib import Path
 import polars as pl
 
 import incrowd as ic
-from checks.gauntlet.trial import Outcome, what_and_where
+from checks.gauntlet.trial import FOREIGN, Outcome, what_and_where
 from incrowd.cli import main
 from incrowd.errors import IncrowdError
 
@@ -178,7 +178,7 @@ def _judge_leftovers(place: Path, n: int) -> Outcome:
                 return Outcome("escaped", f"a release without its private folder: {name}")
             ic.Release.load(place / name)
             verdict = ic.verify(place / name, frame)
-        except Exception as error:  # whatever it is, it is an escape
+        except FOREIGN as error:  # whatever it is, it is an escape
             return Outcome("escaped", f"a killed run left {name}, which does not load: {what_and_where(error)}")
         if not verdict.ok or not verdict.complete:
             return Outcome("escaped", f"a killed run left {name}, which does not verify")
@@ -222,7 +222,7 @@ def _judge_full(release: ic.Release, place: Path) -> Outcome:
     except IncrowdError:
         left = [path.name for path in place.iterdir()]
         return Outcome("escaped", f"a full disk left {', '.join(left)}") if left else Outcome("refused")
-    except Exception as error:  # whatever is not ours is an escape
+    except FOREIGN as error:  # whatever is not ours is an escape
         return Outcome("escaped", what_and_where(error))
     there = sorted(path.name for path in place.iterdir())
     return Outcome("survived") if there == ["out", "out.private"] else Outcome("escaped", f"left {', '.join(there)}")

@@ -14,7 +14,7 @@ from checks.gauntlet.cases import Case
 from checks.gauntlet.forger import Forger, repair_digests
 from checks.gauntlet.oracle import judge
 from checks.gauntlet.plants import PLANTS, Plant
-from checks.gauntlet.trial import Outcome, asked_of, remove, what_and_where
+from checks.gauntlet.trial import FOREIGN, Outcome, asked_of, remove, what_and_where
 from incrowd.errors import IncrowdError
 
 
@@ -77,7 +77,7 @@ def _ask(case: Case, plant: Plant, forged: Path) -> Outcome:
             verdict = ic.verify(forged, case.frame)
     except IncrowdError as error:
         return Outcome("refused", type(error).__name__)
-    except Exception as error:
+    except FOREIGN as error:
         return Outcome("escaped", what_and_where(error))
     if not verdict.ok:
         return Outcome("refused", verdict.violations[0][:80])

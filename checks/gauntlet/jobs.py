@@ -12,7 +12,7 @@ from pathlib import Path
 from checks.gauntlet.cases import METHODS, make_case
 from checks.gauntlet.crashes import fill_disk, kill_once
 from checks.gauntlet.forging import forge_case
-from checks.gauntlet.trial import Outcome, remove, try_case, what_and_where
+from checks.gauntlet.trial import FOREIGN, Outcome, remove, try_case, what_and_where
 from incrowd.errors import IncrowdError
 
 TABLES_PER_JOB = 14  # one of each method
@@ -73,7 +73,7 @@ def try_table(seed: str, number: int, report: Report) -> None:
     except IncrowdError as error:
         _note(report, "tables", method, Outcome("refused", type(error).__name__), again)
         return
-    except Exception as error:  # whatever is not ours is an escape
+    except FOREIGN as error:  # whatever is not ours is an escape
         _note(report, "tables", method, Outcome("escaped", what_and_where(error)), again)
         return
     place = Path(tempfile.mkdtemp(prefix="gauntlet-", dir=_MEMORY if _MEMORY.is_dir() else None))

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import incrowd as ic
 from checks.gauntlet.cases import Case
 from checks.gauntlet.oracle import Asked, judge
 from incrowd.errors import IncompatibleError, IncrowdError, VerificationError
 
+FOREIGN = (Exception, pl.exceptions.PanicException)
+"""Whatever may be raised and is not ours; a library that panics goes past `Exception`."""
 _USED = 5  # of so many releases one is loaded and used
 _SECRETS = 5  # characters from which a cell in a message is no coincidence
 _FEW_ROWS = 20  # fewer may repeat a column that is not published by chance
@@ -62,9 +66,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
             case.publish().save(folder)
     except IncrowdError as error:
         return _judge_refusal(case, error, folder)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except FOREIGN as error:
         return Outcome("escaped", what_and_where(error))
     if not before.equals(case.frame, null_equal=True):
         return Outcome("escaped", "the input was modified")
@@ -92,7 +94,7 @@ def _use(case: Case, folder: Path) -> list[str]:
                 release.loss("lm")
     except IncrowdError as error:
         return [] if isinstance(error, IncompatibleError) else [f"a loaded release fails: {what_and_where(error)}"]
-    except Exception as error:  # whatever is not ours is an escape
+    except FOREIGN as error:  # whatever is not ours is an escape
         return [f"a loaded release fails: {what_and_where(error)}"]
     if not verdict.ok or not verdict.complete:
         return [f"the saved release is not accepted: {'; '.join([*verdict.violations, *verdict.unknown])[:200]}"]

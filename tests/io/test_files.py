@@ -348,3 +348,14 @@ def test_write_into_a_missing_folder(tmp_path):
         write(FULL, tmp_path / "none" / "a.parquet")
     with pytest.raises(InputError, match="takes no table name"):
         write(FULL, tmp_path / "a.parquet", table="x")
+
+
+def test_a_library_that_panics_is_a_damaged_file(tmp_path, monkeypatch):
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "x.parquet")
+
+    def panic(*_args, **_settings):
+        raise pl.exceptions.PanicException
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(InputError, match="damaged"):
+        io.read(tmp_path / "x.parquet")

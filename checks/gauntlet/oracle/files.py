@@ -117,7 +117,7 @@ def _read_parquet(path: Path, problems: list[str], *, canonical: bool) -> tuple[
     try:
         raw = path.read_bytes()
         frame = pl.read_parquet(io.BytesIO(raw))
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         fact = f"{path.name} cannot be read: {type(error).__name__}"
         raise Unreadable(fact) from error
     if canonical and raw != parquet_bytes(frame):

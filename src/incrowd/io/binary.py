@@ -49,7 +49,7 @@ def _is_text(path: Path) -> bool:
 def _read(path: Path, kind: str, read: Callable[[], Any]) -> pl.DataFrame:
     try:
         frame: pl.DataFrame = read()
-    except (OSError, pl.exceptions.PolarsError):
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):  # damage may make the library panic
         fact = f"'{path}' is not {kind} file, or it is damaged"
     else:
         return frame

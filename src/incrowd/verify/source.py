@@ -60,7 +60,7 @@ def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
     for file in files:
         try:
             schema |= pl.read_parquet_schema(memory.BytesIO(file_bytes(folder / file) or b""))
-        except (OSError, pl.exceptions.PolarsError):
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             continue
     untouched = [name for name in others if is_text(name) and schema.get(name) in (pl.String, pl.Boolean)]
     tokens = _list(_get(manifest.get("missing"), "tokens"))
