@@ -358,4 +358,4 @@ def test_a_library_that_panics_is_a_damaged_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pl, "read_parquet", panic)
     with pytest.raises(InputError, match="damaged"):
-        io.read(tmp_path / "x.parquet")
+        read(tmp_path / "x.parquet")
