@@ -15,11 +15,21 @@ def test_rows_as_they_are_give_members_away_and_one_group_does_not():
     frame = small_releases.people(rng, 1600, n_quasi=3, n_leaves=8, n_values=2)
     inside, outside = frame[:800], frame[800:]
     bare = ic.attack(small_releases.exact(inside), inside, attacks=["classifier"], non_members=outside)["classifier"]
-    assert bare.outcome == "promise broken"
+    assert bare.outcome == "reported"  # without l, nothing is promised about beliefs
     assert bare.numbers["tree_gap_low"] > 0
     crowd = ic.Mondrian(k=800).publish(inside, small_releases.schema(inside), seed=1)
     hidden = ic.attack(crowd, inside, attacks=["classifier"], non_members=outside)["classifier"]
     assert hidden.outcome == "withstood"
+
+
+def test_members_who_are_predicted_beyond_the_promise_are_a_breach():
+    frame = small_releases.people(np.random.default_rng(0), 1600, n_quasi=3, n_leaves=8, n_values=2)
+    inside, outside = frame[:800], frame[800:]
+    release = small_releases.exact(inside)
+    promised = small_releases.with_boxes(release, release.lo, release.hi, k=2, l=1.9)
+    finding = ic.attack(promised, inside, attacks=["classifier"], non_members=outside)["classifier"]
+    assert finding.outcome == "promise broken"
+    assert finding.success.precision > 1 / 1.9
 
 
 def test_without_non_members_nothing_is_judged():

@@ -3,9 +3,9 @@
 A classifier trained on a release predicts sensitive values better than 1/l: Kifer's deFinetti attack (SIGMOD 2009), and
 Last et al. 2014, section 5.4. As Fig. 6 of that paper argues, this endangers the people in the table only as far as it
 predicts them better than others who are like them and not in it. So naive Bayes and a decision tree are trained on
-samples of the release, and tested on both. The promise counts as broken when members are predicted better beyond
-chance (Newcombe's interval of the difference, 95 % for both classifiers together), unless that is still within the
-share 1/l that is promised with l > 1.
+samples of the release, and tested on both. Where a largest share of belief is promised (l > 1), that promise counts as
+broken when members are predicted better than it allows, and better than others beyond chance (Newcombe's interval of
+the difference, 95 % for both classifiers together). Where none is promised, a difference beyond chance is reported.
 
 Without `non_members` there is nothing to compare with: the accuracy is reported, and not judged. Non-members must be
 from the same population, and not in the table that was published.
@@ -61,8 +61,8 @@ def attack(given: Given) -> Finding:
             low, high = newcombe(inside, outside)
             numbers |= {f"{name}_non_members": outside.precision, f"{name}_gap_low": low, f"{name}_gap_high": high}
         clear = outside is not None and low > 0
-        breaks = clear and not (inside.precision or 0.0) <= scene.limit < 1
-        if best is None or (breaks, inside.right) > (broken, best[0].right):
+        breaks = clear and scene.limit < 1 and (inside.precision or 0.0) > scene.limit
+        if best is None or (breaks, clear, inside.right) > (broken, beyond_chance, best[0].right):
             best, beyond_chance, broken = (inside, outside), clear, breaks
     assert best is not None
     most_frequent = int(scene.prior.argmax())
@@ -73,9 +73,13 @@ def attack(given: Given) -> Finding:
         why += "frequent value alone; without people outside the table (non_members) this cannot be judged"
         return Finding("classifier", knows, "not applicable", why, best[0], prior, numbers)
     outcome: Outcome = "promise broken" if broken else "withstood"
+    if beyond_chance and scene.limit == 1:
+        outcome = "reported"
     why = f"{best[0].precision:.1%} of the members are predicted correctly, and {best[1].precision:.1%} of non-members"
     why += "; the difference is " + ("beyond chance" if beyond_chance else "within chance")
-    if beyond_chance and not broken:
+    if outcome == "reported":
+        why += "; no limit of belief is promised"
+    elif beyond_chance and not broken:
         why += f", but within the promise of at most {scene.limit:.1%}"
     return Finding("classifier", knows, outcome, why, best[0], best[1], numbers)
 

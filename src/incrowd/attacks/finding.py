@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import ParameterError, counted
 
-Outcome = Literal["withstood", "promise broken", "not applicable"]
+Outcome = Literal["withstood", "promise broken", "reported", "not applicable"]
 Number = float | int | None
 
 _MOST_AT_RISK = 100
@@ -89,7 +89,8 @@ class Finding:
     knows
         What the adversary knows, in plain words; empty when nothing was tried.
     outcome
-        ``withstood``, ``promise broken`` or ``not applicable``.
+        ``withstood``, ``promise broken``, ``reported`` (it learns something, and no promise is about that) or ``not
+        applicable``.
     why
         What the outcome rests on, one sentence.
     success, baseline

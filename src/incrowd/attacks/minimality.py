@@ -64,7 +64,7 @@ def attack(given: Given) -> Finding:
         "more_often_than_the_share": None if n == 0 else (right - expected) / n,
         "swaps_that_change_the_groups": _swaps(given, people, box, truth),
     }
-    outcome: Outcome = "promise broken" if broken else "withstood"
+    outcome: Outcome = "promise broken" if broken else "withstood" if scene.limit < 1 or n == 0 else "reported"
     at_risk = np.zeros(scene.n_people, np.bool_)
     at_risk[people[edge & (truth == top)]] = broken
     return Finding(

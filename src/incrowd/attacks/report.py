@@ -64,8 +64,13 @@ class AttackReport:
         if not tried:
             return f"{self.method}: no attack could be judged"
         if self.ok:
-            names = ", ".join(f.attack for f in tried)
-            return f"{self.method}: the release of {counted(self.people, 'person', 'people')} withstood {names}"
+            held, told = (
+                ", ".join(f.attack for f in tried if f.outcome == outcome) for outcome in ("withstood", "reported")
+            )
+            parts = [f"withstood {held}"] if held else []
+            parts += [f"promises nothing about what {told} found"] if told else []
+            about = f"the release of {counted(self.people, 'person', 'people')}"
+            return f"{self.method}: {about} {' and '.join(parts)}"
         names = ", ".join(f.attack for f in self._broken)
         return f"{self.method}: PROMISE BROKEN by {names} ({counted(len(tried), 'attack')} tried)"
 
