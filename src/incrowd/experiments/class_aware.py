@@ -39,6 +39,7 @@ VARIANTS: tuple[Variant, ...] = (
     ("nsvdist", "alphabetical", "samples"),
     ("nsvdist", "alphabetical", "recommended"),
     ("nsvdist_hardened", "alphabetical", "samples"),
+    ("nsvdist_hardened", "free", "recommended"),
 )
 """Method, hierarchies, and what a classifier is trained on."""
 OURS = "BestCuts, free ranges, recommended"
