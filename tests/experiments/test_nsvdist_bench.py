@@ -302,7 +302,7 @@ def test_what_class_aware_releases_keep_end_to_end(small, tmp_path):
     found = run_experiment(experiment("class-aware"), OPTIONS, store=tmp_path)
     assert not any("failed" in note for note in found.notes)
     overview = found.sections[0].frame
-    assert overview.height == 9
+    assert overview.height == 10
     assert overview["release"][0] == "BestCuts, free ranges, recommended"
     assert (
         overview["tree, k = 50"][0] > overview.filter(pl.col("release") == "NSVDist, trees, samples")["tree, k = 50"][0]

@@ -102,6 +102,8 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
 def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     told = manifest["guarantees"]
     lacking = [wanted["kind"] for wanted in asked_guarantees(asked) if wanted not in told]
+    if asked.method == "iacc" and not any(g["kind"] == "k" and g["k"] >= asked.parameters["k"] for g in told):
+        lacking.append("k")  # it promises the largest k that it finds
     problems += [f"guarantee {kind} is not promised as it was asked for" for kind in lacking]
     if not told or len({str(sorted(g.items())) for g in told}) < len(told):
         problems.append("guarantees are missing or said twice")

@@ -78,6 +78,10 @@ def _check_members(
     problems = []
     twice = (np.diff(np.sort(members, axis=1), axis=1) == 0).any(axis=1)
     problems += wrong_rows(twice[search], "have a member that is counted twice")
+    itself = np.zeros(n_rows, np.bool_)
+    for column in members.T:
+        itself |= column[search] == np.arange(n_rows)
+    problems += wrong_rows(~itself, "are not among their own members")
     # a search made one cell and one distribution: pairs of a search and what its rows show are looked at once
     counts = payload.counts
     assert counts is not None

@@ -181,6 +181,8 @@ def _check_sideways(
                 problems += [f"column {name!r} tells the quasi-identifier {quasi!r}" for quasi in disguised]
     unknown = [name for name in (*claims.left_out, *claims.dropped) if name not in behind.columns]
     problems += [f"{len(unknown)} columns that are left out or dropped are none of the original"] if unknown else []
+    if list(claims.dropped) != [name for name in behind.columns if name in claims.dropped]:
+        problems.append("dropped columns do not stand in the order of the original")
     kept_back = [name for name in behind.columns if name not in {*announced, *claims.left_out, *claims.dropped}]
     problems += [f"{len(kept_back)} columns of the original are not spoken of"] if kept_back else []
     findings.judge("identifiers", problems, f"no column tells one of {len(hidden)} unpublished ones")
