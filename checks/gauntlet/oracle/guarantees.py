@@ -8,6 +8,9 @@ from typing import Any
 
 from checks.gauntlet.oracle.asked import Asked
 
+MORE_K = ("iacc", "pareto_dmpd")
+"""Methods that may promise a larger k than they were asked for."""
+
 
 def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
     """Return the guarantees that must stand in the manifest; a method may promise more."""
@@ -19,7 +22,7 @@ def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
         while Fraction(str(share)) < confidence:
             share = nextafter(share, 2)
         return [{"kind": "lkc", "L": min(given["L"], len(asked.quasi)), "K": k, "C": share}]
-    found: list[dict[str, Any]] = [] if asked.method == "iacc" else [{"kind": "k", "k": k}]
+    found: list[dict[str, Any]] = [] if asked.method in MORE_K else [{"kind": "k", "k": k}]
     kind = given.get("l_kind", "frequency")
     if l > 1 or kind == "recursive":
         recursive = {"c": given.get("c", 3.0)} if kind == "recursive" else {}

@@ -10,7 +10,7 @@ from checks.gauntlet.oracle.asked import Asked, key, same
 from checks.gauntlet.oracle.domains import Values, judge_domain, judge_sensitive_counts
 from checks.gauntlet.oracle.evidence import judge_evidence
 from checks.gauntlet.oracle.files import Folder, Unreadable, csv_bytes
-from checks.gauntlet.oracle.guarantees import asked_guarantees
+from checks.gauntlet.oracle.guarantees import MORE_K, asked_guarantees
 from checks.gauntlet.oracle.labels import interval_problem, label_holds, leaf_problem, names_of, value_of
 from checks.gauntlet.oracle.promises import judge_promises
 
@@ -102,8 +102,8 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
 def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     told = manifest["guarantees"]
     lacking = [wanted["kind"] for wanted in asked_guarantees(asked) if wanted not in told]
-    if asked.method == "iacc" and not any(g["kind"] == "k" and g["k"] >= asked.parameters["k"] for g in told):
-        lacking.append("k")  # it promises the largest k that it finds
+    if asked.method in MORE_K and not any(g["kind"] == "k" and g["k"] >= asked.parameters["k"] for g in told):
+        lacking.append("k")
     problems += [f"guarantee {kind} is not promised as it was asked for" for kind in lacking]
     if not told or len({str(sorted(g.items())) for g in told}) < len(told):
         problems.append("guarantees are missing or said twice")
