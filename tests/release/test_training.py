@@ -54,3 +54,14 @@ def test_what_has_no_class_or_no_power_is_refused():
         release.training()
     with pytest.raises(ic.ParameterError, match="sharpen is 0"):
         ic.Mondrian(k=20).publish(people(), SCHEMA).training(sharpen=0)
+
+
+def test_the_class_of_a_small_group_is_seen_with_ten_rows_of_the_whole_table():
+    """3 of 5 are luck where 8 % are ill; 18 of 20 are not."""
+    ages = [20] * 5 + [40] * 20 + [60] * 175
+    ill = ["y"] * 3 + ["n"] * 2 + ["y"] * 18 + ["n"] * 2 + ["n"] * 175
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill")
+    release = ic.BestCuts(k=5, runs=1).publish(pl.DataFrame({"age": ages, "ill": ill}), schema, seed=1)
+    taught = release.training(seed=1)
+    assert release.frame["age"].n_unique() == 3
+    assert dict(taught.group_by("age").agg(pl.col("ill").unique().first()).rows()) == {20: "n", 40: "y", 60: "n"}

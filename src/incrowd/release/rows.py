@@ -207,9 +207,9 @@ class RowRelease(Release):
     def training(self, *, sharpen: float = math.inf, seed: int | None = None) -> Any:  # noqa: ANN401
         """Return the one obvious frame to train a classifier on.
 
-        Quasi-identifiers are concrete, drawn as in `sample`, and every row has the most frequent class of its cell: a
-        learner then sees what the release knows, without the noise of single rows. It is as good for trees, rules,
-        boosting and support vectors. Learners that add up evidence, such as naive Bayes, do a little better with
+        Quasi-identifiers are concrete, drawn as in `sample`, and every row has the most frequent class of its cell (of
+        small groups the likeliest, seen together with ten rows of the whole table): a learner then sees what the
+        release knows, without the noise of single rows. It is as good for trees, rules, boosting and support vectors. Learners that add up evidence, such as naive Bayes, do a little better with
         ``sharpen=4``. The class is not to be counted or analysed: take `frame` for that.
 
         Parameters

