@@ -1,4 +1,4 @@
-"""The tables that the papers use: what they are called, how large they are, and where they can be had."""
+"""The tables that the papers use, and two larger ones: names, sizes, and where they can be had."""
 
 from __future__ import annotations
 
@@ -54,6 +54,65 @@ _ADULT = tuple(COLUMNS)
 _HEART = (
     "age", "sex", "cp", "trestbps", "chol", "fbs", "restecg", "thalach", "exang", "oldpeak", "slope", "ca", "thal",
 )  # fmt: skip
+_CENSUS = (
+    "age",
+    "class_of_worker",
+    "detailed_industry_recode",
+    "detailed_occupation_recode",
+    "education",
+    "wage_per_hour",
+    "enroll_in_edu_inst_last_wk",
+    "marital_stat",
+    "major_industry_code",
+    "major_occupation_code",
+    "race",
+    "hispanic_origin",
+    "sex",
+    "member_of_a_labor_union",
+    "reason_for_unemployment",
+    "full_or_part_time_employment_stat",
+    "capital_gains",
+    "capital_losses",
+    "dividends_from_stocks",
+    "tax_filer_stat",
+    "region_of_previous_residence",
+    "state_of_previous_residence",
+    "detailed_household_and_family_stat",
+    "detailed_household_summary_in_household",
+    "instance_weight",
+    "migration_code_change_in_msa",
+    "migration_code_change_in_reg",
+    "migration_code_move_within_reg",
+    "live_in_this_house_1_year_ago",
+    "migration_prev_res_in_sunbelt",
+    "num_persons_worked_for_employer",
+    "family_members_under_18",
+    "country_of_birth_father",
+    "country_of_birth_mother",
+    "country_of_birth_self",
+    "citizenship",
+    "own_business_or_self_employed",
+    "fill_inc_questionnaire_for_veterans_admin",
+    "veterans_benefits",
+    "weeks_worked_in_year",
+    "year",
+    "income",
+)
+_COVERTYPE = (
+    "Elevation",
+    "Aspect",
+    "Slope",
+    "Horizontal_Distance_To_Hydrology",
+    "Vertical_Distance_To_Hydrology",
+    "Horizontal_Distance_To_Roadways",
+    "Hillshade_9am",
+    "Hillshade_Noon",
+    "Hillshade_3pm",
+    "Horizontal_Distance_To_Fire_Points",
+    *(f"Wilderness_Area{number}" for number in range(1, 5)),
+    *(f"Soil_Type{number}" for number in range(1, 41)),
+    "Cover_Type",
+)
 _TABLES = (
     Dataset("adult", "Adult", _ADULT, 32561, 30162, 2, "adult_train"),
     Dataset("adult_test", "Adult (test part)", _ADULT, 16281, 15060, 2, "adult_test"),
@@ -145,6 +204,8 @@ _TABLES = (
         ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health", "class"),
         12960, 12960, 5, "nursery", "nursery/nursery.dat", openml=26,
     ),
+    Dataset("census_income", "Census-Income", _CENSUS, 199523, 95130, 2, "census_income_kdd_train"),
+    Dataset("covertype", "Covertype", _COVERTYPE, 581012, 581012, 7, "covertype"),
 )  # fmt: skip
 
 DATASETS: dict[str, Dataset] = {table.name: table for table in _TABLES}

@@ -1,9 +1,9 @@
 """Where tables come from: a folder of your own, an installed package that carries the file, or OpenML.
 
-The folder is what the environment variable INCROWD_DATA names: CSV files with a header, the class last and ``?`` for
-a missing value. From packages only the data file is read; nothing of them is imported. OpenML is asked only on request
-(``download=True``): no table is worth a surprise on the network. It is the one way that no test goes, for want of a
-network where tests run.
+The folder is what the environment variable INCROWD_DATA names: CSV files (or .csv.gz) with a header, the class last and
+``?`` for a missing value. From packages only the data file is read; nothing of them is imported. OpenML is asked only
+on request (``download=True``): no table is worth a surprise on the network. It is the one way that no test goes, for
+want of a network where tests run.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def _ways(table: Dataset) -> str:
 
 def _from_folder(table: Dataset) -> pl.DataFrame | None:
     where = folder()
-    path = None if where is None else where / f"{table.stem}.csv"
-    if path is None or not path.exists():
+    paths = [] if where is None else [where / f"{table.stem}{end}" for end in (".csv", ".csv.gz")]
+    path = next((path for path in paths if path.exists()), None)
+    if path is None:
         return None
     frame = pl.read_csv(path, null_values="?", infer_schema_length=None)
     lacking = [name for name in table.columns if name not in frame.columns]
