@@ -12,7 +12,7 @@ from incrowd.verify import coverage, groups, levels
 from incrowd.verify.coverage import Boxes, count_meeting
 from incrowd.verify.csv_text import as_fields
 from incrowd.verify.domain import ABSENT, OUTSIDE, TYPES, Values, are_texts, convert, is_text, value_problems
-from incrowd.verify.groups import make_cells
+from incrowd.verify.groups import distinct_cells, make_cells
 from incrowd.verify.levels import Distributions
 
 DAY, NEXT = date(2001, 2, 3), date(2001, 2, 4)
@@ -50,7 +50,7 @@ def test_ranks_of_values(kind, listed, column, ranks):
 @pytest.mark.parametrize("n", [3, 46_340, 46_341, 70_000, 2**31 - 1])
 def test_cells_of_any_domain_are_told_apart(n):
     lo, hi = np.array([0, 1, n // 2, 0, n - 1, 0], np.int32), np.array([n - 1, 1, n - 1, 0, n - 1, n - 1], np.int32)
-    cells = make_cells([lo, lo], [hi, hi], [n, n], 6)
+    cells = make_cells([distinct_cells(lo, hi, n)] * 2, 6)
     for m in range(2):
         assert cells.lo[m][cells.cell[m]].tolist() == lo.tolist()
         assert cells.hi[m][cells.cell[m]].tolist() == hi.tolist()

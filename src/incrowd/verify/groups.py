@@ -42,14 +42,15 @@ class Cells:
         return self.cell[column][self.first]
 
 
-def make_cells(lo: list[Array], hi: list[Array], n_leaves: list[int], n_rows: int) -> Cells:
-    """Group rows by their cells; the codes must be inside their domains."""
-    los, his, cells = [], [], []
-    for a, b, n in zip(lo, hi, n_leaves, strict=True):
-        cell, distinct = relabel(a.astype(np.int64) * n + b, n * n)
-        cells.append(cell)
-        los.append(distinct // n)
-        his.append(distinct % n)
+def distinct_cells(lo: Array, hi: Array, n_codes: int) -> tuple[Array, Array, Array]:
+    """Return both ends of the distinct cells of a column, and which of them each row has; codes are below `n_codes`."""
+    cell, distinct = relabel(lo.astype(np.int64) * n_codes + hi, n_codes * n_codes)
+    return distinct // n_codes, distinct % n_codes, cell
+
+
+def make_cells(columns: list[tuple[Array, Array, Array]], n_rows: int) -> Cells:
+    """Group rows by the `distinct_cells` of their columns."""
+    los, his, cells = ([column[part] for column in columns] for part in range(3))
     group = combine(cells, [len(x) for x in los], n_rows)
     n_groups = int(group.max()) + 1 if n_rows else 0
     first = np.zeros(n_groups, np.int64)

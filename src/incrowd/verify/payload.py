@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.verify.domain import TYPES, Array
-from incrowd.verify.groups import Cells, make_cells
+from incrowd.verify.groups import Cells, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
@@ -155,15 +155,16 @@ def is_plain(dtype: pl.DataType) -> bool:
 
 def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tuple[Cells, list[Scale]] | None:
     problems: list[str] = []
-    found = []
-    for q in claims.quasi:
+    columns, scales = [], []
+    for q in claims.quasi:  # one column's codes of all rows at a time
         wrong, scale, lo, hi = read_cells(q, frame[f"{q.name}.lo"], frame[f"{q.name}.hi"])
         problems += wrong
-        found.append((scale, lo, hi))
+        scales.append(scale)
+        if not problems:
+            columns.append(distinct_cells(lo, hi, scale.n_codes))
     if not findings.judge("cells", problems, f"all inside the domains of {len(claims.quasi)} quasi-identifiers"):
         return None
-    scales = [scale for scale, _, _ in found]
-    cells = make_cells([a for _, a, _ in found], [b for _, _, b in found], [s.n_codes for s in scales], frame.height)
+    cells = make_cells(columns, frame.height)
     problems = []
     for m, q in enumerate(claims.quasi):
         if isinstance(q, Leaves):
