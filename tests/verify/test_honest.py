@@ -208,6 +208,14 @@ def test_without_a_row_map_that_can_be_read_rows_are_matched():
     assert found["row map"] is found["domains"] is None
 
 
+def test_the_row_map_is_checked_without_the_original_too():
+    made = publish(ic.Mondrian(k=5))
+    made.original = None
+    assert answers(made.judge())["row map"] is True
+    made.set_rows([made.rows[1], *made.rows[1:]])
+    assert answers(made.judge())["row map"] is False
+
+
 def test_a_value_that_no_row_counts_is_found_without_a_row_map():
     made = publish(ic.NSVDist(k=4, l=2, mode="paper"), domains="exact")
     made.private = None
