@@ -15,7 +15,7 @@ from checks.gauntlet.forging import forge_case
 from checks.gauntlet.trial import FOREIGN, Outcome, remove, try_case, what_and_where
 from incrowd.errors import IncrowdError
 
-TABLES_PER_JOB = 14  # one of each method
+TABLES_PER_JOB = len(METHODS)
 _MEMORY = Path("/dev/shm")  # saving waits for the disk, hundreds of times a minute
 _CRASHES = {"kills": kill_once, "disks": fill_disk}
 

@@ -11,6 +11,7 @@ from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
 from incrowd.publish.kactus import KACTUS
+from incrowd.publish.lattice import Lattice
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -47,6 +48,7 @@ __all__ = [
     "IACc",
     "IACk",
     "InfoGainMondrian",
+    "Lattice",
     "Mondrian",
     "NSVDist",
     "ParetoDMPD",

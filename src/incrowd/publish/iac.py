@@ -8,7 +8,7 @@ its own at every level but the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -116,7 +116,7 @@ def best_level(information: list[float]) -> int:
 
 @dataclass(frozen=True)
 class Generalized:
-    """A table at its best levels, the paper's D', with its groups.
+    """A table at one level per attribute (the paper's D' at the best ones), with its groups.
 
     Attributes
     ----------
@@ -144,16 +144,22 @@ class Generalized:
 def generalize(table: Table, progress: Progress) -> Generalized:
     """Bring every attribute to its best level, and form groups of equal rows (Alg. 1, lines 1-7)."""
     levels = []
+    for m in range(table.n_quasi):
+        progress("generalizing", m, table.n_quasi)
+        levels.append(best_level(level_information(table, m)))
+    progress("generalizing", table.n_quasi, table.n_quasi)
+    return at_levels(table, levels)
+
+
+def at_levels(table: Table, levels: Sequence[int]) -> Generalized:
+    """Bring every attribute to a level, and form groups of equal rows."""
     values = np.empty_like(table.codes)
     lo_of, hi_of = [], []
     for m, hierarchy in enumerate(table.hierarchies):
-        progress("generalizing", m, table.n_quasi)
-        levels.append(best_level(level_information(table, m)))
         lo, hi = level_bounds(hierarchy, levels[m])
         values[:, m] = lo[table.codes[:, m]]
         lo_of.append(lo)
         hi_of.append(hi)
-    progress("generalizing", table.n_quasi, table.n_quasi)
     group_of, n_groups = label_groups(values)
     some_row = np.empty(n_groups, np.int64)
     some_row[group_of] = np.arange(table.n_rows)
@@ -191,10 +197,10 @@ class Suppression:
     together: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, generalized: Generalized, privacy: Privacy) -> Suppression:
-        """Order the groups of a table by what this privacy asks for besides k."""
+    def of(cls, generalized: Generalized, privacy: Privacy, whole: Table | None = None) -> Suppression:
+        """Order the groups of a table, which may be a part of a `whole`, by what this privacy asks for besides k."""
         table, n_groups = generalized.table, len(generalized.sizes)
-        bounds = limits(privacy, table)
+        bounds = limits(privacy, whole or table)
         bounds = Limits(np.where(np.arange(len(bounds.whole)) == SIZE, 1, bounds.whole), bounds.real)
         counts = np.zeros((n_groups, 0), np.int64)
         if privacy.about_sensitive and table.sensitive is not None:

@@ -26,6 +26,7 @@ from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
 from incrowd.publish.kactus import KACTUS
+from incrowd.publish.lattice import Lattice
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -48,6 +49,7 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
         TightGroups,
         InfoGainMondrian,
         NSVDist,
+        Lattice,
         IACk,
         IACc,
         TreeAnonymizer,

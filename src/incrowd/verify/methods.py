@@ -96,6 +96,10 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "tight_groups": (_GROUPS | {"sweeps": _whole(0)},),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "infogain_mondrian": (_GROUPS,),
+    "lattice": (
+        _GROUPS
+        | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_above_0(_LARGEST))},
+    ),
     "iack": (_GROUPS,),
     "iacc": (_GROUPS | _IACC,),
     "tree": (_GROUPS | {"gain": _GAIN, "tighten": _is_bool}, _TREE_ESTIMATOR),
@@ -168,6 +172,8 @@ def cells_of(method: object) -> str | None:
     name, parameters = _parts(method)
     if name == "mondrian":
         return "columns" if parameters.get("recoding") == "single" else "groups"
+    if name == "lattice":
+        return None if parameters.get("local") is True else "one for a value"
     if name == "tree":
         return "groups" if parameters.get("tighten") is True else None
     return _CELLS.get(name) if isinstance(name, str) else None
@@ -178,6 +184,8 @@ def makes_recoding(method: object) -> bool:
     name, parameters = _parts(method)
     if name in _NO_RECODING or (name == "tree" and "max_confidence" in parameters):
         return False
+    if name == "lattice":
+        return parameters.get("local") is not True
     return name != "mondrian" or parameters.get("strict") is not False
 
 

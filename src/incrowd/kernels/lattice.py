@@ -1,0 +1,82 @@
+"""Groups of a table at one level of each attribute, many times over."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from incrowd.kernels.jit import kernel
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+EMPTY = -1
+
+
+class Rows(NamedTuple):
+    """Distinct rows at every level.
+
+    Attributes
+    ----------
+    values
+        Number of the value of each row, [rows x lines]; a line is a level of an attribute.
+    costs
+        What each row costs at each line, for all its copies, [rows x lines].
+    weights
+        Copies of each row.
+    slots
+        Room for groups: a power of two, at least twice the number of rows; `keys`, `sizes` and `at` as well.
+    keys, sizes
+        What a group's rows have in common, and how many they are.
+    at
+        Slot of each row.
+    """
+
+    values: Int32
+    costs: Float64
+    weights: Int64
+    slots: int
+    keys: Int64
+    sizes: Int64
+    at: Int64
+
+
+@kernel
+def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64) -> int:
+    """Return the number of rows in groups of fewer than k at these lines, and add up what they cost at every line.
+
+    Parameters
+    ----------
+    lines
+        Line of each attribute.
+    strides
+        A row's key is the sum of its values times these.
+    sums
+        Set to the costs of those rows, per line.
+    """
+    keys, sizes, mask = rows.keys, rows.sizes, rows.slots - 1
+    for slot in range(rows.slots):
+        sizes[slot] = EMPTY
+    for i in range(len(rows.weights)):
+        key = np.int64(0)
+        for m in range(len(lines)):
+            key += rows.values[i, lines[m]] * strides[m]
+        slot = (key ^ (key >> 15) ^ (key >> 31)) * np.int64(0x9E3779B97F4A7C1) >> 20 & mask
+        while sizes[slot] != EMPTY and keys[slot] != key:
+            slot = (slot + 1) & mask
+        if sizes[slot] == EMPTY:
+            keys[slot], sizes[slot] = key, 0
+        sizes[slot] += rows.weights[i]
+        rows.at[i] = slot
+    n_small = 0
+    for line in range(len(sums)):
+        sums[line] = 0.0
+    for i in range(len(rows.weights)):
+        if sizes[rows.at[i]] < k:
+            n_small += rows.weights[i]
+            for line in range(len(sums)):
+                sums[line] += rows.costs[i, line]
+    return n_small

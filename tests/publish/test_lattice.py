@@ -1,0 +1,104 @@
+"""Optimal full-domain recoding: equal to trying every node, and what it says of itself."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+import naive_lattice
+import naive_mondrian
+from claims import CONSTRAINTS
+from incrowd.coding import Table
+from strategies import tables
+
+
+def total(release, table, loss):
+    """What the release costs, in the exact domains, summed over rows and attributes."""
+    return release.loss(loss) * table.n_rows * table.n_quasi
+
+
+@given(
+    tables(max_rows=14),
+    st.integers(1, 5),
+    st.sampled_from(CONSTRAINTS),
+    st.sampled_from(["lm", "entropy", "monotone_entropy"]),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_no_node_loses_less(drawn, k, constraints, loss, suppress):
+    drawn = drawn.fit_for(constraints)
+    table = Table.encode(drawn.frame, drawn.schema)
+    sensitive = table.sensitive.tolist()
+
+    def holds(values, **other):
+        return naive_mondrian.holds(values, sensitive, **({"k": k} | constraints | other))
+
+    method = ic.Lattice(k=k, loss=loss, suppress=suppress, **constraints)
+    least = naive_lattice.best_loss(table, loss, holds, suppress) if holds(sensitive) else None
+    if least is None:
+        with pytest.raises(ic.InfeasibleError):
+            method.publish(drawn.frame, drawn.schema)
+        return
+    release = method.publish(drawn.frame, drawn.schema, seed=1, domains="exact")
+    assert total(release, table, loss) == pytest.approx(least, abs=1e-6)
+
+
+def people(n=400):
+    rng = np.random.default_rng(3)
+    return pl.DataFrame({
+        "age": rng.integers(18, 80, n),
+        "zip": [f"{x:05d}" for x in rng.integers(10000, 10060, n)],
+        "sex": rng.choice(["f", "m"], n),
+        "ill": rng.choice(["flu", "gout", "none"], n, p=[0.3, 0.2, 0.5]),
+    })  # fmt: skip
+
+
+SCHEMA = ic.Schema(quasi={"age": ic.bins(10), "zip": ic.prefixes(), "sex": None}, sensitive="ill")
+
+
+def test_all_rows_of_a_column_have_one_level():
+    release = ic.Lattice(k=10, suppress=0).publish(people(), SCHEMA, seed=1)
+    stars = {text.count("*") for text in release.frame["zip"]}
+    assert len(stars) == 1
+    assert release.levels["star_rows"] == 0
+
+
+def test_suppression_is_limited():
+    free, some, none = (ic.Lattice(k=10, suppress=share).publish(people(), SCHEMA, seed=1) for share in (1, 0.05, 0))
+    assert free.levels["star_rows"] > 20 >= some.levels["star_rows"]
+    assert free.loss("lm") <= some.loss("lm") <= none.loss("lm")
+    assert free.loss("lm") < none.loss("lm")
+
+
+def test_local_recoding_loses_less():
+    whole, local = (ic.Lattice(k=10, local=local).publish(people(), SCHEMA, seed=1) for local in (False, True))
+    assert local.loss("lm") < whole.loss("lm")
+    assert local.verify(people()).ok
+
+
+def test_new_rows_are_recoded_alike():
+    release = ic.Lattice(k=10, suppress=0).publish(people(), SCHEMA, seed=1)
+    again = release.transform(people())[release.private.rows]
+    assert again.select(release.quasi).equals(release.frame.select(release.quasi))
+
+
+def test_most_nodes_are_passed_over():
+    release = ic.Lattice(k=10).publish(people(), SCHEMA, seed=1)
+    n_nodes = 4 * 6 * 2  # levels of bins, of prefixes of five digits, of a name
+    assert 0 < release.levels["nodes_looked_at"] < n_nodes
+
+
+def test_little_time_still_gives_a_release():
+    release = ic.Lattice(k=10, seconds=1e-9).publish(people(), SCHEMA, seed=1)
+    assert release.levels["nodes_looked_at"] == 1
+    assert release.verify(people()).ok
+
+
+def test_what_is_refused():
+    for odd in ({"suppress": 1.5}, {"suppress": True}, {"loss": "dm"}, {"seconds": 0}, {"local": True, "suppress": 0}):
+        with pytest.raises(ic.ParameterError, match=next(iter(odd))):
+            ic.Lattice(k=2, **odd)
+    wide = pl.DataFrame({f"q{i}": range(300) for i in range(9)})
+    with pytest.raises(ic.IncompatibleError, match="combinations of levels: too many"):
+        ic.Lattice(k=2).publish(wide, ic.Schema(quasi=dict.fromkeys(wide.columns, ic.Intervals())))
