@@ -15,7 +15,8 @@ from incrowd.errors import HierarchyError
 from incrowd.hierarchy.entropy_cuts import nested_cuts
 from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, type_of
 from incrowd.hierarchy.intervals import Intervals
-from incrowd.hierarchy.taxonomy import ROOT, Taxonomy, suppress_only
+from incrowd.hierarchy.parents import ROOT
+from incrowd.hierarchy.taxonomy import Taxonomy, suppress_only
 
 Starts = npt.NDArray[np.intp]
 Name = Callable[[int, int, int], str]

@@ -59,7 +59,7 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
         others = 0
         renamed = list(level)
         starts = np.unique(first_of[height])
-        if height == len(levels):
+        if height == len(levels) or not _is_named_by_leaves(tree, height):
             starts = starts[:0]
         ends = last_of[height][starts]
         published = (up_to[ends + 1] - up_to[starts] >= least) & (starts < ends)
@@ -79,6 +79,11 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
             renamed[first : last + 1] = [told] * (last + 1 - first)
         uppers.append(renamed)
     return tree.renamed(uppers)
+
+
+def _is_named_by_leaves(tree: Taxonomy, height: int) -> bool:
+    """Whether the nodes of a level have names that were made of their leaves."""
+    return tree.named_by_leaves if isinstance(tree.named_by_leaves, bool) else height in tree.named_by_leaves
 
 
 def _distinct(name: str, taken: set[str]) -> str:

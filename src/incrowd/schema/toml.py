@@ -20,7 +20,8 @@ _HEAD = """\
 #   quasi       could help to recognize somebody: will be generalized
 #   sensitive   what must not be learned about a person (also the class to predict, unless target says otherwise)
 #   other       released as it is
-# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, dates, taxonomy (file = "column.csv")
+# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
+#   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "columns"}
 _KEYS = {"role", "type", "hierarchy"}
@@ -98,7 +99,7 @@ def _hierarchy(attribute: Attribute, folder: Path) -> dict[str, Any]:
     if spec is None:
         return {"kind": "suppress"}
     if isinstance(spec, Taxonomy) and spec.file:
-        return {"kind": "taxonomy", "file": Path(os.path.relpath(spec.file, folder)).as_posix()}
+        return {"kind": "taxonomy", "file": Path(os.path.relpath(spec.file, folder)).as_posix(), **spec.read_as}
     return spec.to_dict()
 
 
