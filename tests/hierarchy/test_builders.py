@@ -356,7 +356,7 @@ def test_recipes_read_well():
     ]
     assert bins(np.int64(10)).to_dict() == {"kind": "bins", "width": 10}
     assert len({balanced(5), balanced(), balanced(4), frequency(5)}) == 3
-    assert set(BUILDERS) == {"balanced", "bins", "prefixes", "dates", "frequency", "mdl", "by_class"}
+    assert set(BUILDERS) == {"balanced", "bins", "prefixes", "dates", "frequency", "mdl", "by_class", "words", "common"}
 
 
 @pytest.mark.parametrize(

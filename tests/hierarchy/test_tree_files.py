@@ -72,6 +72,36 @@ def test_a_code_is_below_the_longest_code_that_it_begins_with(codes):
         assert [node for node in path if node != "*"] == above
 
 
+def test_prefixes_and_ranges_lie_in_each_other():
+    codes = [
+        "A00-B99",
+        "A1",
+        "A10.1",
+        "A10.2",
+        "B",
+        "B20-B29",
+        "B20",
+        "B21",
+        "C",
+        "C10-C19",
+        "C11",
+        "D1",
+        "E00-E99",
+        "E",
+        "E1",
+    ]
+    tree = tree_of(Taxonomy.from_codes(codes))
+    assert {leaf: " ".join(path) for leaf, path in tree.items()} == {
+        "A10.1": "A1 A00-B99 *",
+        "A10.2": "A1 A00-B99 *",
+        "B20": "B20-B29 B A00-B99 *",
+        "B21": "B20-B29 B A00-B99 *",
+        "C11": "C10-C19 C *",
+        "D1": "*",
+        "E1": "E E00-E99 *",
+    }
+
+
 def test_codes_of_occupations_with_a_hyphen_are_no_ranges():
     assert tree_of(Taxonomy.from_codes(["11-1011", "11-1021", "11-10"])) == {
         "11-1011": ["11-10"], "11-1021": ["11-10"],

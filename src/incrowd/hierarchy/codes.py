@@ -23,7 +23,9 @@ class _Range(NamedTuple):
     high: str
 
     def holds(self, code: str) -> bool:
-        return len(code) >= len(self.low) and self.low <= code[: len(self.low)] <= self.high
+        """Whether a code is in the range, with all codes that begin with it."""
+        n = len(self.low)
+        return self.low <= code[:n].ljust(n, "0") and code[:n].ljust(n, "9") <= self.high
 
 
 def codes_of(given: object) -> list[tuple[str, str]]:
@@ -77,7 +79,8 @@ def _above(code: str, others: Any, ranges: Mapping[str, _Range]) -> str | None: 
     own = ranges.get(code)
     ends = (code,) if own is None else own
     common = _shared(*ends) if own else code
-    prefix = next((common[:n] for n in range(len(common), 0, -1) if common[:n] in others), None)
+    known = (common[:n] for n in range(len(common), 0, -1) if common[:n] in others)
+    prefix = next((one for one in known if own is None or not own.holds(one)), None)
     holding = [name for name, found in ranges.items() if name != code and found != own and all(map(found.holds, ends))]
     if not holding:
         return prefix

@@ -47,7 +47,7 @@ def pairs_of(given: object) -> list[tuple[Any, Any]]:
     for entry in given if isinstance(given, Iterable) else [given]:
         if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 2:
             fact = f"{entry_number(len(found)).capitalize()} of a tree is not a pair of a child and its parent"
-            raise HierarchyError(fact, "give (child, parent) pairs; of a pandas frame, frame.itertuples(index=False)")
+            raise HierarchyError(fact, "give (child, parent) pairs; of a pandas frame, those of its columns zipped")
         found.append((entry[0], entry[1]))
     return found
 

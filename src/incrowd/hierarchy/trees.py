@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,9 +16,9 @@ from incrowd.hierarchy.entropy_cuts import nested_cuts
 from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, type_of
 from incrowd.hierarchy.intervals import Intervals
 from incrowd.hierarchy.parents import ROOT
+from incrowd.hierarchy.steps import Starts, with_steps
 from incrowd.hierarchy.taxonomy import Taxonomy, suppress_only
 
-Starts = npt.NDArray[np.intp]
 Name = Callable[[int, int, int], str]
 
 _MOST_COUNTS = 1 << 25  # class counts that supervised cuts hold in memory
@@ -33,7 +33,7 @@ def balanced_tree(column: pl.Series, *, branching: int) -> Taxonomy:
     while n_nodes < len(leaves):
         levels.append(np.unique(np.arange(n_nodes) * len(leaves) // n_nodes))
         n_nodes *= branching
-    return _tree(leaves, levels[::-1])
+    return make_tree(leaves, levels[::-1])
 
 
 def bins_tree(
@@ -49,16 +49,16 @@ def bins_tree(
     values = leaves.to_numpy()
     if edges:
         lists = edges if isinstance(edges[0], tuple) else (edges,)
-        return _tree(leaves, [_starts(np.searchsorted(np.array(level), values, side="right")) for level in lists])
+        return make_tree(leaves, [starts_of(np.searchsorted(np.array(level), values, side="right")) for level in lists])
     index = _bin_numbers(column.name, values, width, start)
     found: list[Starts] = []
     while levels is None or len(found) < levels:
-        found.append(_starts(index))
+        found.append(starts_of(index))
         # Bins on the two sides of a stated start never become one by doubling.
         if index[0] == index[-1] or (index[0] == -1 and index[-1] == 0):
             break
         index = index >> 1
-    return _tree(leaves, found)
+    return make_tree(leaves, found)
 
 
 def _bin_numbers(name: str, values: npt.NDArray[Any], width: float, start: float | None) -> npt.NDArray[Any]:
@@ -84,7 +84,9 @@ def _bin_numbers(name: str, values: npt.NDArray[Any], width: float, start: float
     return whole.astype(np.int64)
 
 
-def prefixes_tree(column: pl.Series, *, step: int) -> Taxonomy:
+def prefixes_tree(
+    column: pl.Series, *, step: int, branching: int | None = None, weights: Weights | None = None
+) -> Taxonomy:
     """Build the tree of `incrowd.prefixes`."""
     kind = type_of(column)
     leaves = domain_of(column)
@@ -99,15 +101,20 @@ def prefixes_tree(column: pl.Series, *, step: int) -> Taxonomy:
     shared = np.array([-1, *(_shared(*pair) for pair in pairwise(values))])
     keeps = range(width - step, 0, -step)
 
+    levels = [np.flatnonzero(shared < keep) for keep in keeps]
+    origin: list[int | None] = list(range(len(levels)))
+    if branching is not None:
+        levels, origin = with_steps(levels, count_rows(column, leaves, weights), branching)
+
     def name(level: int, lo: int, hi: int) -> str:
-        keep = keeps[level]
+        keep = keeps[origin[level] or 0]
         return values[lo] if lo == hi and len(values[lo]) <= keep else values[lo][:keep].ljust(width, "*")
 
     common = values[0][: _shared(values[0], values[-1])]
     tops = [common.ljust(width, "*") if common else ROOT]
     if count_missing(column) and common:
         tops.append(ROOT)  # a missing value does not begin like the others
-    return _tree(leaves, [np.flatnonzero(shared < keep) for keep in keeps], name, tops)
+    return make_tree(leaves, levels, name, tops, [n for n, own in enumerate(origin) if own is None])
 
 
 def dates_tree(column: pl.Series) -> Taxonomy:
@@ -133,14 +140,13 @@ def dates_tree(column: pl.Series) -> Taxonomy:
         [f"{year:04d}" for year in years],
         [f"{year // 10:03d}0s" for year in years],
     ]
-    return _tree(leaves, [_starts(np.array(key, object)) for key in keys], lambda level, lo, _: keys[level][lo])
+    return make_tree(leaves, [starts_of(np.array(key, object)) for key in keys], lambda level, lo, _: keys[level][lo])
 
 
 def frequency_tree(column: pl.Series, *, branching: int, weights: Weights | None = None) -> Taxonomy:
     """Build the tree of `incrowd.frequency`."""
     leaves = domain_of(column)
-    codes = Intervals(leaves).encode(column)
-    counts = _counted(codes, weights, len(leaves))
+    counts = count_rows(column, leaves, weights)
     n_rows = int(counts.sum())
     middle = 2 * np.cumsum(counts) - counts  # in half rows
     if 2 * branching * n_rows**2 >= 1 << 63:
@@ -148,9 +154,9 @@ def frequency_tree(column: pl.Series, *, branching: int, weights: Weights | None
     levels: list[Starts] = []
     n_parts = branching
     while not levels or len(levels[-1]) < len(leaves):
-        levels.append(_starts(middle * n_parts // (2 * n_rows)))
+        levels.append(starts_of(middle * n_parts // (2 * n_rows)))
         n_parts *= branching
-    return _tree(leaves, levels[::-1])
+    return make_tree(leaves, levels[::-1])
 
 
 def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | None = None) -> Taxonomy:
@@ -169,7 +175,12 @@ def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | 
     codes = Intervals(leaves).encode(column).astype(np.int64)
     cells = np.where(codes >= 0, codes * classes.n_leaves + classes.encode(target), codes)
     counts = _counted(cells, weights, len(leaves) * classes.n_leaves).reshape(len(leaves), classes.n_leaves)
-    return _tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts)[::-1]])
+    return make_tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts)[::-1]])
+
+
+def count_rows(column: pl.Series, leaves: pl.Series, weights: Weights | None) -> Weights:
+    """Count the rows of each leaf; with weights, an entry of the column stands for so many."""
+    return _counted(Intervals(leaves).encode(column), weights, len(leaves))
 
 
 def _counted(codes: npt.NDArray[Any], weights: Weights | None, size: int) -> Weights:
@@ -188,12 +199,21 @@ def _shared(one: str, other: str) -> int:
     return min(len(one), len(other))
 
 
-def _tree(
-    leaves: pl.Series, levels: Sequence[Starts], name: Name | None = None, tops: Sequence[str] = (ROOT,)
+def make_tree(
+    leaves: pl.Series,
+    levels: Sequence[Starts],
+    name: Name | None = None,
+    tops: Sequence[str] = (ROOT,),
+    named_by_leaves: Collection[int] = (),
 ) -> Taxonomy:
-    """Make the tree whose levels, finest first, have nodes that begin at these leaves; ``tops`` hold all leaves."""
+    """Make the tree whose levels, finest first, have nodes that begin at these leaves; ``tops`` hold all leaves.
+
+    Without `name`, and in the levels `named_by_leaves`, nodes are named after their leaves.
+    """
     ranges = Intervals(leaves)
     uppers: list[list[str]] = []
+    by_leaves: set[int] = set()
+    known: dict[tuple[int, int], str] = {}  # a node that stays the same keeps its name
     n_below = len(leaves)
     for level, starts in enumerate(levels):
         if len(starts) in (n_below, 1):
@@ -201,10 +221,14 @@ def _tree(
         n_below = len(starts)
         ends = np.append(starts[1:], len(leaves))
         bounds = [(lo, end - 1) for lo, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        names = _distinct([name(level, *b) if name else ranges.label(*b) for b in bounds])
+        own = name is not None and level not in named_by_leaves
+        names = _distinct([name(level, *b) if name and own else known.get(b) or ranges.label(*b) for b in bounds])
+        known = dict(zip(bounds, names, strict=True))
         uppers.append(np.array(names, object).repeat(ends - starts).tolist())
+        if not own:
+            by_leaves.add(len(uppers))
     uppers += [[top] * len(leaves) for top in tops]
-    return Taxonomy(leaves, uppers, named_by_leaves=name is None)
+    return Taxonomy(leaves, uppers, named_by_leaves=name is None or frozenset(by_leaves))
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -223,7 +247,8 @@ def _distinct(names: list[str]) -> list[str]:
     return names
 
 
-def _starts(keys: npt.NDArray[Any]) -> Starts:
+def starts_of(keys: npt.NDArray[Any]) -> Starts:
+    """Return where runs of equal keys begin."""
     return np.flatnonzero(np.append([True], keys[1:] != keys[:-1]))
 
 
