@@ -23,7 +23,8 @@ _FEW_FORMS, _IN_THESE = 8, 0.95  # codes of a system have few forms (A99.9, A99)
 _SHARED = 0.5  # of the names that must share a word with another one
 _CERTAIN = 20  # rows; see `incrowd.by_class`
 _CODE_SYSTEM = re.compile(
-    r"(?:^|[^a-z])(?:isco|isic|nace|naics|noga|soc|kldb|icd|nuts|lau|fips|ags|cpv|cpc)(?:[^a-z]|$)", re.IGNORECASE
+    r"(?:^|[^a-z])(?:isco(?:08)?|isic|nace|naics|noga|soc|kldb|icd|nuts|lau|fips|ags|cpv|cpc)(?:[^a-z]|$)",
+    re.IGNORECASE,
 )
 _OWN = "your own groups may mean more (docs: hierarchies)"
 
