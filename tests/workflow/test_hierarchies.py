@@ -32,7 +32,9 @@ def test_a_file_is_compared_with_the_data(people):
     assert "Spy" not in json.dumps(found.to_dict())
     assert [level.nodes for level in found.levels] == [6, 6, 4, 1]
     assert [level.with_k for level in found.levels] == [2, 2, 1, 1]
-    assert found.levels[0].rows_of_others == 4  # the cooks, and the missing value
+    assert found.levels[0].rows_of_others is None  # the cooks, and the missing value: fewer than k
+    told = workflow.hierarchy(people / "people.csv", "job", file=people / "jobs.csv", kind="pairs", k=4)
+    assert told.levels[0].rows_of_others == 4
 
 
 def test_names_with_others_below_them_may_be_values(people):

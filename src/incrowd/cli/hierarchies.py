@@ -80,7 +80,7 @@ def _show(screen: Screen, found: HierarchyReport, depth: int, output: Path | Non
                 "level": height,
                 "groups": level.nodes,
                 f"with {found.k} rows or more": level.with_k,
-                "rows in the others": level.rows_of_others,
+                "rows in the others": _rows(level.rows_of_others, found.k),
             }
             for height, level in enumerate(found.levels)
         ]
@@ -152,5 +152,9 @@ def _drawn(root: Node, depth: int, k: int) -> Tree:
 
 
 def _label(node: Node, k: int) -> str:
-    rows = f"fewer than {k} rows" if node.rows is None else counted(node.rows, "row") if node.rows else "nobody"
+    rows = "nobody" if node.rows == 0 else f"{_rows(node.rows, k)} row{'' if node.rows == 1 else 's'}"
     return f"{node.name} ({counted(node.leaves, 'value')}, {rows})" if node.children else f"{node.name} ({rows})"
+
+
+def _rows(rows: int | None, k: int) -> str:
+    return f"fewer than {k}" if rows is None else str(rows)

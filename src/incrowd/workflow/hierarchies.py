@@ -57,11 +57,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of a tree: its nodes, how many of them have k rows, and the rows of the others."""
+    """A level of a tree: its nodes, how many of them have k rows, and the rows of the others (``None``: below k)."""
 
     nodes: int
     with_k: int
-    rows_of_others: int
+    rows_of_others: int | None
 
 
 @dataclass(frozen=True)
@@ -339,8 +339,12 @@ def _levels(tree: Taxonomy, counts: npt.NDArray[np.int64], k: int) -> tuple[Leve
     for first_of in tree.levels()[0]:
         rows = np.add.reduceat(counts, np.unique(first_of))
         few = rows[rows < k]
-        found.append(Level(len(rows), len(rows) - len(few), int(few.sum())))
+        found.append(Level(len(rows), len(rows) - len(few), _told(int(few.sum()), k)))
     return tuple(found)
+
+
+def _told(rows: int, k: int) -> int | None:
+    return rows if rows >= k or rows == 0 else None
 
 
 def _nodes(tree: Taxonomy, counts: npt.NDArray[np.int64], k: int, *, told: bool) -> Node:
@@ -362,7 +366,7 @@ def _nodes(tree: Taxonomy, counts: npt.NDArray[np.int64], k: int, *, told: bool)
             at = end + 1
         may = told or (rows >= k and a < b) or (tree.has_missing and b == 0)
         name = tree.level_names[level][a] if may else None
-        return Node(name, b - a + 1, rows if rows >= k or rows == 0 else None, tuple(children))
+        return Node(name, b - a + 1, _told(rows, k), tuple(children))
 
     return node(tree.n_levels - 1, 0, tree.n_leaves - 1)
 
