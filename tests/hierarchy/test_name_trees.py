@@ -58,17 +58,14 @@ def test_steps_lie_between_their_levels_and_join_children_of_one_node(rows, bran
 
 
 def test_common_values_are_kept_longest():
-    column = pl.Series("town", ["a"] * 90 + ["b"] * 30 + ["c"] * 6 + ["d"] * 6 + ["e", "f"])
-    tree = common(5).build(column)
-    assert tree.leaves.to_list() == ["a", "b", "c", "d", "e", "f"]
-    assert [tree.label(4, 5), tree.label(2, 5), tree.label(1, 5), tree.label(0, 5)] == [
-        "rare (in fewer than 5 rows each)",
-        "rare (in fewer than 20 rows each)",
-        "rare (in fewer than 80 rows each)",
-        "*",
-    ]
-    assert common(5).build(column, least=7).label(2, 5) == "rare (in fewer than 7 rows each)"
-    assert common(5).build(column, least=float("inf")) == tree
+    column = pl.Series("town", ["c"] * 6 + ["a"] * 9 + ["b", "d", "d", "e", "f", "g"])
+    tree = common(5, branching=2).build(column)
+    assert tree.leaves.to_list() == ["a", "c", "b", "d", "e", "f", "g"]
+    assert tree.label(2, 6) == "rare (in fewer than 5 rows each)"
+    assert tree.label(2, 3) == "b|d"  # a step among the rare ones
+    assert [*tree.closure([1], [2])] == [[1], [6]]  # with a common one are joined all rare ones, or none
+    assert common(5).build(column, least=7).label(1, 6) == "rare (in fewer than 7 rows each)"
+    assert common(5, branching=2).build(column, least=float("inf")) == tree
 
 
 @pytest.mark.parametrize(("recipe", "column", "message"), [

@@ -134,6 +134,10 @@ def test_pairs_from_a_database(tmp_path):
     assert tree_of(Taxonomy.from_pairs(frame)) == {"Nurse": ["Health", "*"], "Cook": ["Food", "*"]}
 
 
+def test_a_parent_that_is_not_a_number_is_none():
+    assert tree_of(Taxonomy.from_pairs([("a", "x"), ("x", float("nan")), ("b", None)])) == {"a": ["x", "*"], "b": ["*"]}
+
+
 def test_pairs_keep_numbers_and_their_own_root():
     tree = Taxonomy.from_pairs({11: 1, 12: 1, 21: 2, 1: "all", 2: "all"})
     assert tree.leaves.to_list() == [11, 12, 21]

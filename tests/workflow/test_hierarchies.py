@@ -80,6 +80,13 @@ def test_a_proposal_names_nothing_that_fewer_than_k_rows_have():
     assert 'kind = "words"' in found.setting
 
 
+def test_of_a_file_about_several_columns_the_one_of_that_name_is_meant(people):
+    (people / "all.json").write_text('{"job": {"0": ["Nurse", "Cook"]}, "ill": {"0": ["yes", "no"], "1": ["*", "*"]}}')
+    found = workflow.hierarchy(people / "people.csv", "ill", file=people / "all.json")
+    assert found.ok
+    assert 'column = "ill"' in found.setting
+
+
 def test_ranges_have_nothing_to_draw_or_write(tmp_path):
     frame = pl.DataFrame({"age": [1, 2, 3], "ill": ["a", "b", "a"]})
     found = workflow.hierarchy(frame, "age")

@@ -214,8 +214,9 @@ def words(at: str = "start", *, branching: int = 3) -> Builder:
 def common(at_least: int = _CERTAIN, *, branching: int = 5) -> Builder:
     """Return a recipe that keeps common values and joins rare ones, for names that have nothing else in common.
 
-    First the values with fewer than `at_least` rows (or k, if that is more) are joined, then those with fewer than four
-    times as many, and so on. Where many are joined, they are joined in parts first: neighbours in alphabetical order.
+    The values with fewer than `at_least` rows (or k, if that is more) are joined before any of them is joined with a
+    common one. Where many are joined, they are joined in parts of about equal numbers of rows first, `branching` of
+    them and each of these again: neighbours in alphabetical order.
 
     Examples
     --------

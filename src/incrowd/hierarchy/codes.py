@@ -7,7 +7,7 @@ characters, and the ranges inside it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -63,7 +63,9 @@ def code_parents(codes: Sequence[str], where: Where = entry_number) -> dict[str,
         fact = "A tree of codes has no codes"
         raise HierarchyError(fact, "give at least one")
     ranges = {code: found for code in first if (found := _range(code)) is not None}
-    return {code: _above(code, first.keys() - {code}, ranges) for code in first}
+    shared = {_shared(*found) for found in ranges.values()}
+    above_ranges = {prefix[:n] for prefix in shared for n in range(1, 1 + len(prefix))}
+    return {code: _above(code, first, ranges, above_ranges) for code in first}
 
 
 def _range(code: str) -> _Range | None:
@@ -74,14 +76,18 @@ def _range(code: str) -> _Range | None:
     return _Range(match[1], match[2])
 
 
-def _above(code: str, others: Any, ranges: Mapping[str, _Range]) -> str | None:  # noqa: ANN401 - a set of keys
-    """Return the narrowest prefix or range that holds a code."""
+def _above(
+    code: str, codes: Collection[str], ranges: Mapping[str, _Range], above_ranges: Collection[str]
+) -> str | None:
+    """Return the narrowest prefix or range that holds a code; prefixes with a range below are `above_ranges`."""
     own = ranges.get(code)
     ends = (code,) if own is None else own
-    common = _shared(*ends) if own else code
-    known = (common[:n] for n in range(len(common), 0, -1) if common[:n] in others)
+    common = code[:-1] if own is None else _shared(*own)
+    known = (common[:n] for n in range(len(common), 0, -1) if common[:n] in codes)
     prefix = next((one for one in known if own is None or not own.holds(one)), None)
-    holding = [name for name, found in ranges.items() if name != code and found != own and all(map(found.holds, ends))]
+    if prefix is not None and prefix not in above_ranges:
+        return prefix
+    holding = [name for name, found in ranges.items() if found != own and all(map(found.holds, ends))]
     if not holding:
         return prefix
     narrowest = max(holding, key=lambda name: (ranges[name].low, [-ord(c) for c in ranges[name].high]))

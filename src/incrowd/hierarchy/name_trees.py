@@ -15,7 +15,6 @@ from incrowd.hierarchy.trees import count_rows, make_tree, starts_of
 
 WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 3  # levels of words: longer shared beginnings say no more than these
-_GROWTH = 4  # between what is rare in one level and in the next
 
 
 def words_tree(column: pl.Series, *, at: str, branching: int, weights: Weights | None = None) -> Taxonomy:
@@ -58,19 +57,15 @@ def common_tree(column: pl.Series, *, at_least: int, branching: int, weights: We
         raise HierarchyError(fact, "use frequency() or Intervals() for it")
     domain = domain_of(column)
     rows = count_rows(column, domain, weights)
-    limits = [at_least]
-    while limits[-1] * _GROWTH <= rows.max():
-        limits.append(limits[-1] * _GROWTH)
-    tier = np.searchsorted(limits, rows, side="right")  # 0: rare in every level
-    order = np.lexsort([np.arange(len(domain)), -tier])
-    leaves, tier, rows = domain.gather(order), tier[order], rows[order]
-    # A value is a node of its own in the levels in which it is common.
-    levels = [starts_of(np.where(tier > height, np.arange(len(tier)), len(tier))) for height in range(len(limits))]
-    steps, origin = with_steps(levels, rows, branching)
+    rare = rows < at_least
+    order = np.lexsort([np.arange(len(domain)), rare])
+    leaves, rare, rows = domain.gather(order), rare[order], rows[order]
+    joined = starts_of(np.where(rare, len(rows), np.arange(len(rows))))
+    steps, origin = with_steps([joined], rows, branching)
     own_names = text(leaves)
 
-    def name(level: int, lo: int, hi: int) -> str:
-        return own_names[lo] if lo == hi else f"rare (in fewer than {limits[origin[level] or 0]} rows each)"
+    def name(_level: int, lo: int, hi: int) -> str:
+        return own_names[lo] if lo == hi else f"rare (in fewer than {at_least} rows each)"
 
     return make_tree(leaves, steps, name, named_by_leaves=[n for n, own in enumerate(origin) if own is None])
 

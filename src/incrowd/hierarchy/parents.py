@@ -63,11 +63,11 @@ def parents_of(
     first: dict[str, int] = {}
     children: list[Any] = []
     for at, (child, above) in enumerate(pairs):
-        if child is None or str(child) == "":
+        if _is_nothing(child):
             fact = f"{where(at).capitalize()} of a tree has no child"
             raise HierarchyError(fact, "name a child and its parent; missing values need no entry")
         name = str(child)
-        parent = None if above is None or str(above) in ("", name) else str(above)
+        parent = None if _is_nothing(above) or str(above) == name else str(above)
         if name not in parents:
             parents[name], first[name] = parent, at
             children.append(child)
@@ -128,6 +128,10 @@ def padded(paths: Sequence[tuple[Any, Sequence[str]]]) -> Levels:
     height = max(len(above) for _, above in paths)
     table = [[str(leaf)] * (height - len(above)) + list(above) for leaf, above in paths]
     return [leaf for leaf, _ in paths], [list(level) for level in zip(*table, strict=True)]
+
+
+def _is_nothing(name: Any) -> bool:  # noqa: ANN401
+    return name is None or str(name) == "" or name != name  # noqa: PLR0124 - NaN, as pandas writes a missing parent
 
 
 def _refuse_circles(tree: Mapping[str, str | None]) -> None:

@@ -53,6 +53,14 @@ def read_tree(path: Path, kind: str = "taxonomy", *, column: str | None = None, 
         raise HierarchyError(fact, error.hint) from None
 
 
+def columns_of(path: Path) -> list[str]:
+    """Return the columns that a JSON file is about, if it is about several; none for other files."""
+    if not _is_json(path):
+        return []
+    data = _load_json(path)
+    return list(data) if _is_about_columns(data) else []
+
+
 def _check(path: Path, kind: str, column: str | None, *, inner_values: bool) -> None:
     if kind not in KINDS:
         fact = f"A file of a hierarchy is of unknown kind {kind!r}"
@@ -108,12 +116,20 @@ def _read_pairs(path: Path, *, inner_values: bool) -> Levels:
     return levels_of_parents(parents, inner_values=inner_values)
 
 
-def _read_json(path: Path, kind: str, column: str | None) -> Levels:
+def _load_json(path: Path) -> Any:  # noqa: ANN401
     try:
-        data = json.loads(read_text(path), object_pairs_hook=_once)
+        return json.loads(read_text(path), object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         fact = f"File {str(path)!r}, line {error.lineno}, is not JSON: {error.msg}"
         raise HierarchyError(fact, "fix that line") from None
+
+
+def _is_about_columns(data: object) -> bool:
+    return isinstance(data, Mapping) and not is_levels(data) and bool(data) and all(map(is_levels, data.values()))
+
+
+def _read_json(path: Path, kind: str, column: str | None) -> Levels:
+    data = _load_json(path)
     if kind == "taxonomy":
         data = _of_column(data, column)
         if is_levels(data):
@@ -129,8 +145,7 @@ def _read_json(path: Path, kind: str, column: str | None) -> Levels:
 
 def _of_column(data: Any, column: str | None) -> Any:  # noqa: ANN401 - JSON
     """Return what a file says about one column, where it is about several."""
-    several = isinstance(data, Mapping) and not is_levels(data) and data and all(map(is_levels, data.values()))
-    if not several:
+    if not _is_about_columns(data):
         if column is None:
             return data
         fact = f"A tree in JSON is about one column, and column is {column!r}"

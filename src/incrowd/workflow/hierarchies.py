@@ -248,9 +248,12 @@ def _chosen(
 ) -> tuple[Spec | None, str, str]:
     """Return the hierarchy that was asked for, the reason for it, and where it is from."""
     from incrowd.hierarchy import from_dict
+    from incrowd.hierarchy.tree_files import columns_of
     from incrowd.schema.proposal import propose_hierarchy
 
     if file is not None:
+        if kind in (None, "taxonomy") and column.name in columns_of(Path(file)):
+            settings = {"column": column.name, **settings}
         return from_dict({"kind": kind or "taxonomy", "file": str(file), **settings}), f"read from '{file}'", "file"
     if kind is not None:
         return from_dict({"kind": kind, **settings}), "you chose it", "kind"
