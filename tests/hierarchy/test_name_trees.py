@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,8 @@ import incrowd as ic
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import common, prefixes, words
 from incrowd.hierarchy.steps import with_steps
+from incrowd.hierarchy.trees import count_rows
+from incrowd.release.node_names import without_rare_names
 
 HEADS = ["Nurse", "Cook", "Clerk", "Driver", "Teacher", "Painter"]
 
@@ -105,20 +108,45 @@ def people(n=400, seed=3):
     rare = [f"{head}, secret{i:03}" for i, head in enumerate(HEADS * 10)]
     jobs = [rng.choice(rare) if rng.random() < 0.25 else rng.choice(common_jobs) for _ in range(n)]
     codes = [f"{rng.choice('ABC')}{rng.randrange(10)}.{rng.randrange(30):02}" for _ in range(n)]
+    isco = [10_000 * rng.randrange(1, 4) + int(rng.triangular(0, 300)) for _ in range(n)]
     ill = [rng.choice(["yes", "no", "maybe"]) for _ in range(n)]
-    return pl.DataFrame({"job": jobs, "code": codes, "ill": ill})
+    return pl.DataFrame({"job": jobs, "code": codes, "isco": isco, "ill": ill})
+
+
+def test_a_rare_number_between_common_ones_is_not_told():
+    column = pl.Series("code", [11, 13, 14, 15, 16] * 10 + [12])
+    tree = prefixes(branching=2).build(column)
+    assert tree.label(0, 2) == "11|12|13"
+    told = without_rare_names(tree, count_rows(column, tree.leaves, None), 5)
+    assert told.label(0, 2) == "11|13|others"
+
+
+def test_steps_are_named_after_the_groups_below_them_that_have_k_rows():
+    rng = random.Random(1)
+    codes = [f"{letter}{rng.randrange(10)}{rng.randrange(9)}" for letter in "AABBBCCCCCDDDDEEEEEE" for _ in range(9)]
+    tree = prefixes(branching=2).build(pl.Series("code", [*codes, "X01"]))
+    names = {name for level in tree.level_names for name in level}
+    assert {"A**|B**|C**", "D**|E**|X**"} <= names
+    counts = count_rows(pl.Series("code", [*codes, "X01"]), tree.leaves, None)
+    told = {name for level in without_rare_names(tree, counts, 5).level_names[1:] for name in level}
+    assert {"A**|B**|C**", "D**|E**|others"} <= told
+    assert {name.partition(" (")[0] for name in told if name.startswith("part of")} <= {
+        f"part of {letter}{n}*" for letter in "ABCDE" for n in range(10)
+    } | {f"part of {letter}**" for letter in "ABCDE"}
 
 
 @pytest.mark.parametrize("method", [ic.Mondrian(k=6), ic.BestCuts(k=6, l=1.2), ic.NSVDist(k=6)], ids=lambda m: m.name)
 @pytest.mark.parametrize("recipe", [words(), common(8)], ids=repr)
 def test_names_of_groups_tell_no_rare_value(method, recipe):
     frame = people()
-    schema = ic.Schema(quasi={"job": recipe, "code": prefixes(branching=2)}, sensitive="ill")
+    quasi = {"job": recipe, "code": prefixes(branching=2), "isco": prefixes(branching=3)}
+    schema = ic.Schema(quasi=quasi, sensitive="ill")
     release = method.publish(frame, schema, seed=1)
     assert release.verify(frame).ok
     public = json.dumps(release.manifest.to_dict()) + "".join(release.frame.cast(pl.String()).write_csv())
-    for column in ("job", "code"):
-        counts = frame[column].value_counts()
+    for column in quasi:
+        counts = frame[column].cast(pl.String()).value_counts()
         rare = counts.filter(pl.col("count") < 6)[column].to_list()
         assert len(rare) > 10
-        assert not [value for value in rare if value in public]
+        # a leaf of joined numbers stands at a half, 20140.5
+        assert not [value for value in rare if re.search(rf"{re.escape(value)}(?!\.5)", public)]

@@ -33,11 +33,10 @@ def words_tree(column: pl.Series, *, at: str, branching: int, weights: Weights |
     def name(level: int, lo: int, hi: int) -> str:
         if lo == hi:
             return values[lo]
-        keep = keeps[origin[level] or 0]
-        kept = split[values[lo]][:keep]
+        kept = split[values[lo]][: keeps[level]]
         return f"{' '.join(kept)} *" if at == "start" else f"* {' '.join(reversed(kept))}"
 
-    return make_tree(leaves, steps, name, named_by_leaves=[n for n, own in enumerate(origin) if own is None])
+    return make_tree(leaves, steps, name, origin=origin)
 
 
 def words_of(value: str, at: str) -> list[str]:
@@ -67,7 +66,7 @@ def common_tree(column: pl.Series, *, at_least: int, branching: int, weights: We
     def name(_level: int, lo: int, hi: int) -> str:
         return own_names[lo] if lo == hi else f"rare (in fewer than {at_least} rows each)"
 
-    return make_tree(leaves, steps, name, named_by_leaves=[n for n, own in enumerate(origin) if own is None])
+    return make_tree(leaves, steps, name, origin=origin)
 
 
 def _numbered(keys: list[tuple[str, ...]]) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from operator import ne
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,12 @@ from incrowd.hierarchy.nested import Nested, levels_of_nested
 from incrowd.hierarchy.parents import ROOT, levels_of_parents, pairs_of, parents_of
 from incrowd.hierarchy.tree_files import read_tree, with_label
 
-NamedByLeaves = bool | frozenset[int]
+
+class Step(NamedTuple):
+    """A level between two others, by their heights: named after the nodes of the one, which are parts of the other."""
+
+    below: int
+    above: int
 
 
 class Taxonomy(Hierarchy):
@@ -51,7 +56,9 @@ class Taxonomy(Hierarchy):
         Where the tree was read from, and the kind and settings of the file; a schema then names the file instead of
         repeating the tree.
     named_by_leaves
-        Whether nodes have names that a recipe made of their leaves; or the levels in which they have.
+        Whether nodes have names that a recipe made of their leaves.
+    steps
+        Levels whose nodes have names that a recipe made of the nodes of a level below; see `Step`.
 
     Examples
     --------
@@ -67,7 +74,8 @@ class Taxonomy(Hierarchy):
         *,
         file: str | None = None,
         read_as: Mapping[str, Any] | None = None,
-        named_by_leaves: NamedByLeaves = False,
+        named_by_leaves: bool = False,
+        steps: Mapping[int, Step] | None = None,
     ) -> None:
         domain = as_leaves(leaves if isinstance(leaves, pl.Series) else pl.Series(list(leaves), strict=False))
         if domain.is_empty():
@@ -87,7 +95,8 @@ class Taxonomy(Hierarchy):
         nodes = [_number_nodes(column) for column in columns]
         _check_nested(columns, nodes)
         order = _leaf_order(domain, nodes)
-        self.file, self.read_as, self.named_by_leaves = file, dict(read_as or {}), named_by_leaves
+        self.file, self.read_as = file, dict(read_as or {})
+        self.named_by_leaves, self.steps = named_by_leaves, dict(steps or {})
         self.leaves = domain[order]
         self.pos = np.arange(len(domain), dtype=np.float64)
         if (np.diff(order) < 0).any():
@@ -208,7 +217,8 @@ class Taxonomy(Hierarchy):
 
     @property
     def _origin(self) -> dict[str, Any]:
-        return {"file": self.file, "read_as": self.read_as, "named_by_leaves": self.named_by_leaves}
+        about = ("file", "read_as", "named_by_leaves", "steps")
+        return {name: getattr(self, name) for name in about}
 
     @property
     def level_names(self) -> Sequence[Sequence[str]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,11 +14,11 @@ import polars as pl
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.entropy_cuts import nested_cuts
-from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, type_of
-from incrowd.hierarchy.intervals import Intervals
+from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, text, type_of
+from incrowd.hierarchy.intervals import Intervals, join_names
 from incrowd.hierarchy.parents import ROOT
 from incrowd.hierarchy.steps import Starts, with_steps
-from incrowd.hierarchy.taxonomy import Taxonomy, suppress_only
+from incrowd.hierarchy.taxonomy import Step, Taxonomy, suppress_only
 
 Name = Callable[[int, int, int], str]
 
@@ -107,14 +108,14 @@ def prefixes_tree(
         levels, origin = with_steps(levels, count_rows(column, leaves, weights), branching)
 
     def name(level: int, lo: int, hi: int) -> str:
-        keep = keeps[origin[level] or 0]
+        keep = keeps[level]
         return values[lo] if lo == hi and len(values[lo]) <= keep else values[lo][:keep].ljust(width, "*")
 
     common = values[0][: _shared(values[0], values[-1])]
     tops = [common.ljust(width, "*") if common else ROOT]
     if count_missing(column) and common:
         tops.append(ROOT)  # a missing value does not begin like the others
-    return make_tree(leaves, levels, name, tops, [n for n, own in enumerate(origin) if own is None])
+    return make_tree(leaves, levels, name, tops, origin)
 
 
 def dates_tree(column: pl.Series) -> Taxonomy:
@@ -204,16 +205,17 @@ def make_tree(
     levels: Sequence[Starts],
     name: Name | None = None,
     tops: Sequence[str] = (ROOT,),
-    named_by_leaves: Collection[int] = (),
+    origin: Sequence[int | None] | None = None,
 ) -> Taxonomy:
     """Make the tree whose levels, finest first, have nodes that begin at these leaves; ``tops`` hold all leaves.
 
-    Without `name`, and in the levels `named_by_leaves`, nodes are named after their leaves.
+    Without `name`, nodes are named after their leaves. With the `origin` of levels from `with_steps`, `name` gets the
+    number of the level there, and steps are named after the nodes below them.
     """
     ranges = Intervals(leaves)
     uppers: list[list[str]] = []
-    by_leaves: set[int] = set()
-    known: dict[tuple[int, int], str] = {}  # a node that stays the same keeps its name
+    is_step: list[bool] = []
+    units = text(leaves)  # the names of the last level that is no step
     n_below = len(leaves)
     for level, starts in enumerate(levels):
         if len(starts) in (n_below, 1):
@@ -221,14 +223,23 @@ def make_tree(
         n_below = len(starts)
         ends = np.append(starts[1:], len(leaves))
         bounds = [(lo, end - 1) for lo, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        own = name is not None and level not in named_by_leaves
-        names = _distinct([name(level, *b) if name and own else known.get(b) or ranges.label(*b) for b in bounds])
-        known = dict(zip(bounds, names, strict=True))
-        uppers.append(np.array(names, object).repeat(ends - starts).tolist())
-        if not own:
-            by_leaves.add(len(uppers))
+        number = level if origin is None else origin[level]
+        if number is None:
+            names = [join_names(list(dict.fromkeys(units[lo : hi + 1]))) for lo, hi in bounds]
+        else:
+            names = [name(number, *b) if name else ranges.label(*b) for b in bounds]
+        uppers.append(np.array(_distinct(names), object).repeat(ends - starts).tolist())
+        is_step.append(number is None)
+        units = units if number is None else uppers[-1]
     uppers += [[top] * len(leaves) for top in tops]
-    return Taxonomy(leaves, uppers, named_by_leaves=name is None or frozenset(by_leaves))
+    named = [0, *(at for at, step in enumerate(is_step, start=1) if not step), len(is_step) + 1]
+    steps = {at: _step(at, named) for at, step in enumerate(is_step, start=1) if step}
+    return Taxonomy(leaves, uppers, named_by_leaves=name is None, steps=steps)
+
+
+def _step(at: int, named: Sequence[int]) -> Step:
+    place = bisect(named, at)
+    return Step(named[place - 1], named[place])
 
 
 def _distinct(names: list[str]) -> list[str]:
