@@ -27,7 +27,19 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from incrowd.evaluate import Comparison, Evaluation, compare, evaluate
-    from incrowd.hierarchy import Intervals, Taxonomy, balanced, bins, by_class, dates, frequency, mdl, prefixes
+    from incrowd.hierarchy import (
+        Intervals,
+        Taxonomy,
+        balanced,
+        bins,
+        by_class,
+        common,
+        dates,
+        frequency,
+        mdl,
+        prefixes,
+        words,
+    )
     from incrowd.io import read, write
     from incrowd.learn.clusters import KAnonymousClusters
     from incrowd.learn.tree import KAnonymousTreeClassifier
@@ -91,10 +103,12 @@ _HOME = {
         "balanced",
         "bins",
         "by_class",
+        "common",
         "dates",
         "frequency",
         "mdl",
         "prefixes",
+        "words",
     ),
     "incrowd.io": ("read", "write"),
     "incrowd.learn.clusters": ("KAnonymousClusters",),
@@ -187,6 +201,7 @@ __all__ = [
     "balanced",
     "bins",
     "by_class",
+    "common",
     "compare",
     "compare_rules",
     "dates",
@@ -204,6 +219,7 @@ __all__ = [
     "rules_from_release",
     "suppression_curves",
     "verify",
+    "words",
     "write",
 ]
 

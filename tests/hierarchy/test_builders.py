@@ -18,7 +18,7 @@ from incrowd.hierarchy import Builder, Spec, Taxonomy, balanced, bins, dates, fr
 from incrowd.hierarchy.builders import BUILDERS
 from incrowd.hierarchy.hierarchy import MISSING
 
-ALL = [balanced(3), bins(4), bins(edges=[2, 5]), prefixes(), frequency(2), mdl()]
+ALL = [balanced(3), bins(4), bins(edges=[2, 5]), prefixes(), prefixes(2, branching=2), frequency(2), mdl()]
 
 
 def partitions(tree):
@@ -299,7 +299,9 @@ def test_dates_are_nested_by_calendar(days, as_text):
 
 @given(
     columns,
-    st.sampled_from([balanced(3), frequency(2), bins(3), bins(edges=[-1, 4]), prefixes(), mdl()]),
+    st.sampled_from(
+        [balanced(3), frequency(2), bins(3), bins(edges=[-1, 4]), prefixes(), prefixes(branching=2), mdl()]
+    ),
     st.booleans(),
 )
 def test_every_tree_is_nested_and_encodes_its_column(values, builder, missing):
@@ -356,7 +358,7 @@ def test_recipes_read_well():
     ]
     assert bins(np.int64(10)).to_dict() == {"kind": "bins", "width": 10}
     assert len({balanced(5), balanced(), balanced(4), frequency(5)}) == 3
-    assert set(BUILDERS) == {"balanced", "bins", "prefixes", "dates", "frequency", "mdl", "by_class"}
+    assert set(BUILDERS) == {"balanced", "bins", "prefixes", "dates", "frequency", "mdl", "by_class", "words", "common"}
 
 
 @pytest.mark.parametrize(

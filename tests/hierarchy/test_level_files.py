@@ -147,5 +147,5 @@ def test_taxonomy_round_trip(tmp_path):
 
 def test_taxonomy_errors_name_the_file(tmp_path):
     (tmp_path / "work.csv").write_text("a,x,*\nb,x,*\na,x,*\n")
-    with pytest.raises(HierarchyError, match=r"work\.csv': A taxonomy lists 'a' more than once"):
+    with pytest.raises(HierarchyError, match=r"work\.csv' lists 'a' more than once: in line 1 and in line 3"):
         Taxonomy.read_csv(tmp_path / "work.csv")

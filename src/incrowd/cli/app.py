@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating
+from incrowd.cli import attacking, evaluating, hierarchies
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
 from incrowd.cli.show import Screen
@@ -215,6 +215,7 @@ def audit(
         raise typer.Exit(NOT_MET)
 
 
+app.command()(hierarchies.hierarchy)
 app.command()(evaluating.evaluate)
 app.command()(evaluating.compare)
 app.command()(attacking.attack)

@@ -16,6 +16,8 @@ from incrowd.cli.terms import as_options
 from incrowd.errors import counted
 
 if TYPE_CHECKING:
+    from rich.tree import Tree
+
     from incrowd.verify import Verdict
     from incrowd.workflow import Publication
 
@@ -106,6 +108,10 @@ class Screen:
         for row in rows:
             table.add_row(*(_plain(str(cell)) for cell in row.values()))
         self._print(table)
+
+    def tree(self, drawn: Tree) -> None:
+        """Print a tree."""
+        self._print(drawn)
 
     def publication(self, done: Publication) -> None:
         """Print what was published, what it cost, and what to be careful about."""

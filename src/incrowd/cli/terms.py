@@ -13,8 +13,9 @@ from incrowd.errors import ParameterError
 
 OPTIONS = {
     "alpha": "--alpha", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
-    "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "known": "--known", "l": "-l",
-    "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
+    "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind",
+    "known": "--known", "l": "-l", "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people",
+    "non_members": "--non-members",
     "original": "--original", "public": "--public", "quasi": "--quasi", "query": "--query",
     "refuse_repeat": "--refuse-repeat", "rounding": "--rounding", "samples": "--samples", "seed": "--seed",
     "sensitive": "--sensitive", "store": "--store", "t": "-t", "test": "--test-rows", "training": "--training",

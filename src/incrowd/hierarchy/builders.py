@@ -20,14 +20,16 @@ import polars as pl
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.class_order import class_order
 from incrowd.hierarchy.hierarchy import Hierarchy, Weights, check_known_keys, count_missing, require_values
+from incrowd.hierarchy.name_trees import common_tree, words_tree
 from incrowd.hierarchy.trees import balanced_tree, bins_tree, dates_tree, frequency_tree, mdl_tree, prefixes_tree
 
+_COUNTED = ("frequency", "prefixes", "words", "common")  # recipes that count rows
 _CERTAIN = 20  # rows from which the share of a class among them says something: it is known to about 0.1
 
 
 @dataclass(frozen=True, repr=False)
 class Builder:
-    """A recipe for a hierarchy, made by `balanced`, `bins`, `prefixes`, `dates`, `frequency`, `mdl` or `by_class`.
+    """A recipe for a hierarchy, made by `balanced`, `bins`, `prefixes`, `words` and their like.
 
     Parameters
     ----------
@@ -55,11 +57,13 @@ class Builder:
         """
         require_values(column)
         given: dict[str, Any] = {"target": target} if self.supervised else {}
-        if self.supervised or self.kind == "frequency":
+        if self.supervised or self.kind in _COUNTED:
             given["weights"] = weights
         given |= self.parameters
         if self.kind == "by_class":
             given["at_least"] = max(least, given.get("at_least", _CERTAIN))
+        if self.kind == "common" and isfinite(least):
+            given["at_least"] = max(int(least), given["at_least"])
         built = BUILDERS[self.kind](column, **given)
         return built.with_missing() if count_missing(column) else built
 
@@ -82,9 +86,10 @@ class Builder:
         return hash((self.kind, tuple(sorted(self.parameters.items()))))
 
     def __repr__(self) -> str:
-        bare = ("branching", "width", "step", "at_least")
-        settings = ((name, repr(_plain(value))) for name, value in self.parameters.items())
-        return f"{self.kind}({', '.join(value if name in bare else f'{name}={value}' for name, value in settings)})"
+        bare = ("branching", "width", "step", "at_least", "at")
+        settings = [(name, repr(_plain(value))) for name, value in self.parameters.items()]
+        written = [v if at == 0 and name in bare else f"{name}={v}" for at, (name, v) in enumerate(settings)]
+        return f"{self.kind}({', '.join(written)})"
 
 
 def balanced(branching: int = 5) -> Builder:
@@ -156,13 +161,14 @@ def bins(
     return Builder("bins", parameters)
 
 
-def prefixes(step: int = 1) -> Builder:
+def prefixes(step: int = 1, *, branching: int | None = None) -> Builder:
     """Return a recipe that hides characters from the right, ``step`` more in each level, as for zip codes.
 
     Values are text, or whole numbers that are not negative and are read with leading zeros up to the widest. Shorter
     text is aligned left: a level keeps the first characters up to the same place in all values, a value that is no
     longer than that stays whole, and the stars in a name reach to the longest value. The root shows what all values
-    share; if that is nothing, it is ``*``.
+    share; if that is nothing, it is ``*``. With `branching`, a node with more children than that is divided into so
+    many parts of about equal numbers of rows, and these again: methods that cut nodes need every child to have k rows.
 
     Examples
     --------
@@ -173,7 +179,55 @@ def prefixes(step: int = 1) -> Builder:
     >>> tree.label(0, 1), tree.label(0, 3)
     ('100**', '10***')
     """
-    return Builder("prefixes", {"step": _whole("prefixes", "step", step, at_least=1)})
+    parameters = {"step": _whole("prefixes", "step", step, at_least=1)}
+    if branching is not None:
+        parameters["branching"] = _whole("prefixes", "branching", branching, at_least=2)
+    return Builder("prefixes", parameters)
+
+
+def words(at: str = "start", *, branching: int = 3) -> Builder:
+    """Return a recipe for names that share words: by their first three, two and one words, or by their last ones.
+
+    Upper and lower case are the same, and so is whatever stands between words. A node with more than `branching`
+    children is divided into so many parts of about equal numbers of rows, in the order of the words, and these again.
+
+    Parameters
+    ----------
+    at
+        ``"start"`` for *Nurse, surgical*; ``"end"`` for *surgical nurse*.
+    branching
+        The number of parts.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> tree = words().build(pl.Series("job", ["Nurse, surgical", "Cook", "Nurse (night)"]))
+    >>> tree.leaves.to_list(), tree.label(1, 2)
+    (['Cook', 'Nurse (night)', 'Nurse, surgical'], 'Nurse *')
+    """
+    if at not in ("start", "end"):
+        fact = f"Recipe words() got at={at!r}"
+        raise HierarchyError(fact, "use 'start' or 'end'")
+    return Builder("words", {"at": at, "branching": _whole("words", "branching", branching, at_least=2)})
+
+
+def common(at_least: int = _CERTAIN, *, branching: int = 5) -> Builder:
+    """Return a recipe that keeps common values and joins rare ones, for names that have nothing else in common.
+
+    The values with fewer than `at_least` rows (or k, if that is more) are joined before any of them is joined with a
+    common one. Where many are joined, they are joined in parts of about equal numbers of rows first, `branching` of
+    them and each of these again: neighbours in alphabetical order.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> tree = common(3).build(pl.Series("town", ["Rome"] * 9 + ["Oslo"] * 5 + ["Bonn", "Kyiv", "Lima"]))
+    >>> tree.leaves.to_list(), tree.label(2, 4), tree.label(0, 0)
+    (['Oslo', 'Rome', 'Bonn', 'Kyiv', 'Lima'], 'rare (in fewer than 3 rows each)', 'Oslo')
+    """
+    parameters = {"at_least": at_least, "branching": branching}
+    least = {"at_least": 1, "branching": 2}
+    return Builder("common", {n: _whole("common", n, v, at_least=least[n]) for n, v in parameters.items()})
 
 
 def dates() -> Builder:
@@ -254,6 +308,8 @@ BUILDERS: dict[str, Callable[..., Hierarchy]] = {
     "frequency": frequency_tree,
     "mdl": mdl_tree,
     "by_class": class_order,
+    "words": words_tree,
+    "common": common_tree,
 }
 _RECIPES: dict[str, Callable[..., Builder]] = {
     "balanced": balanced,
@@ -263,6 +319,8 @@ _RECIPES: dict[str, Callable[..., Builder]] = {
     "frequency": frequency,
     "mdl": mdl,
     "by_class": by_class,
+    "words": words,
+    "common": common,
 }
 
 

@@ -25,6 +25,15 @@ from incrowd.hierarchy.hierarchy import (
 _WRITTEN_OUT = 4  # this many names are listed in a label, more are written "first to last"
 
 
+def join_names(names: Sequence[str]) -> str:
+    """Name several names together.
+
+    >>> join_names(["a", "b"]), join_names(["a", "b", "c", "d", "e"])
+    ('a|b', 'a to e')
+    """
+    return "|".join(names) if len(names) <= _WRITTEN_OUT else f"{names[0]} to {names[-1]}"
+
+
 class Intervals(Hierarchy):
     """Every range of an ordered domain; the position of a number is the number itself.
 
@@ -138,7 +147,7 @@ class Intervals(Hierarchy):
         if not self.ordered:
             if hi - lo + 1 == self.n_leaves:
                 return "*"
-            return "|".join(self._names[lo : hi + 1]) if hi - lo < _WRITTEN_OUT else f"{first} to {last}"
+            return join_names(self._names[lo : hi + 1])
         return f"{first} to {last}" if self.type == "date" or first.startswith("-") else f"{first}-{last}"
 
     def __repr__(self) -> str:

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from incrowd.errors import HierarchyError
+from incrowd.hierarchy.level_maps import check_nested
 
+_SEPARATORS = ",;"
 _HEADER_CELL = re.compile(r"level[ _-]?\d+", re.IGNORECASE)
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """Cells, and the line in which they begin."""
+
     line: int
     cells: list[str]
 
 
-def read_levels(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Read a level table.
+def read_level_rows(path: Path) -> list[Row]:
+    """Read the rows of a level table, without its header.
 
     The file is UTF-8, with or without a byte order mark. Cells are taken as they stand, spaces included.
 
@@ -30,18 +34,8 @@ def read_levels(path: Path) -> tuple[list[str], list[list[str]]]:
     *Header*: the first row is a header when all its cells read ``level0``, ``level1``, ...; or when the last column
     holds one value in all other rows and another one in the first row (one other row is enough for this if that value
     is ``*``, else two). So a header that repeats the root's name at its end, ``work;group;*``, is taken for a leaf.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    leaves, uppers
-        The first column, and one list for each further column.
     """
-    rows = _split(_read_text(path), path)
+    rows = split_rows(read_text(path), path)
     if _has_header(rows):
         rows = rows[1:]
     if not rows:
@@ -53,25 +47,54 @@ def read_levels(path: Path) -> tuple[list[str], list[list[str]]]:
             what = "an empty leaf" if at == 0 else f"an empty name in column {at + 1}"
             fact = f"File {str(path)!r}, line {row.line}, has {what}"
             raise HierarchyError(fact, "name every leaf and every ancestor; missing values need no row")
+    return rows
+
+
+def read_levels(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the first column of a level table, and one list for each further column; see `read_level_rows`."""
+    return _columns(read_level_rows(path))
+
+
+def read_nested_levels(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return what `read_levels` does, if no leaf is listed twice and every name has one parent; else name the lines."""
+    rows = read_level_rows(path)
+    first: dict[str, int] = {}
+    for row in rows:
+        known = first.setdefault(row.cells[0], row.line)
+        if known != row.line:
+            fact = f"File {str(path)!r} lists {row.cells[0]!r} more than once: in line {known} and in line {row.line}"
+            raise HierarchyError(fact, "keep one row per leaf")
+    check_nested([row.cells for row in rows], lambda at: f"line {rows[at].line}")
+    return _columns(rows)
+
+
+def _columns(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     leaves, *uppers = (list(column) for column in zip(*(row.cells for row in rows), strict=True))
     return leaves, uppers
 
 
-def write_levels(path: Path, levels: Sequence[Sequence[str]]) -> None:
+def write_levels(path: Path, levels: Sequence[Sequence[str]], *, separator: str = ",", header: bool = True) -> None:
     """Write a level table, leaves first, under the header ``level0,level1,...``."""
+    if separator not in _SEPARATORS:
+        fact = f"A level table cannot be written with the separator {separator!r}"
+        raise HierarchyError(fact, "use , or ;")
     # Before Python 3.13 the csv module leaves a carriage return unquoted, and could not read it back.
     bare = not any("\r" in name for level in levels for name in level)
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_ALL)
-            writer.writerow(f"level{height}" for height in range(len(levels)))
+            writer = csv.writer(
+                file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_ALL
+            )
+            if header:
+                writer.writerow(f"level{height}" for height in range(len(levels)))
             writer.writerows(zip(*levels, strict=True))
     except OSError as error:
         fact = f"File {str(path)!r} cannot be written: {error.strerror}"
         raise HierarchyError(fact, "check the folder and its permissions") from error
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -93,10 +116,11 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def _split(text: str, path: Path) -> list[_Row]:
-    tables: list[list[_Row]] = []
+def split_rows(text: str, path: Path) -> list[Row]:
+    """Return the rows of a CSV file, by the delimiter that fits; see `read_levels`."""
+    tables: list[list[Row]] = []
     problems: list[tuple[int, int, str]] = []
-    for delimiter in ",;":
+    for delimiter in _SEPARATORS:
         rows, problem = _parse(text, delimiter)
         if problem is None:
             tables.append(rows)
@@ -112,15 +136,15 @@ def _split(text: str, path: Path) -> list[_Row]:
     raise HierarchyError(fact, "give every row one cell per level; put quotes around a name that holds , or ;")
 
 
-def _parse(text: str, delimiter: str) -> tuple[list[_Row], tuple[int, str] | None]:
+def _parse(text: str, delimiter: str) -> tuple[list[Row], tuple[int, str] | None]:
     """Return the rows, and the line and nature of the first thing that is wrong with them."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[_Row] = []
+    rows: list[Row] = []
     line = 1
     try:
         for cells in reader:
             if cells:
-                rows.append(_Row(line, cells))
+                rows.append(Row(line, cells))
                 if len(cells) != len(rows[0].cells):
                     return rows, (line, f"has {len(cells)} cells where the first row has {len(rows[0].cells)}")
             line = reader.line_num + 1
@@ -129,12 +153,12 @@ def _parse(text: str, delimiter: str) -> tuple[list[_Row], tuple[int, str] | Non
     return rows, None
 
 
-def _has_root(rows: list[_Row]) -> bool:
+def _has_root(rows: list[Row]) -> bool:
     others = rows[1:] if _has_header(rows) else rows
     return len({row.cells[-1] for row in others}) == 1
 
 
-def _has_header(rows: list[_Row]) -> bool:
+def _has_header(rows: list[Row]) -> bool:
     first, *others = rows
     if all(_HEADER_CELL.fullmatch(cell) for cell in first.cells):
         return True

@@ -11,6 +11,7 @@ from incrowd.hierarchy.builders import BUILDERS, Builder
 from incrowd.hierarchy.hierarchy import Spec, check_known_keys, leaves_from_data
 from incrowd.hierarchy.intervals import Intervals
 from incrowd.hierarchy.taxonomy import Taxonomy
+from incrowd.hierarchy.tree_files import KINDS
 
 
 def from_dict(data: Mapping[str, Any], folder: Path | None = None) -> Spec | None:
@@ -29,12 +30,12 @@ def from_dict(data: Mapping[str, Any], folder: Path | None = None) -> Spec | Non
         return None
     if kind == "intervals":
         return _intervals(data)
-    if kind == "taxonomy":
+    if kind in KINDS:
         return _taxonomy(data, folder or Path())
     if isinstance(kind, str) and kind in BUILDERS:
         return Builder.from_data(data)
     fact = f"A hierarchy is of unknown kind {kind!r}"
-    raise HierarchyError(fact, f"use one of suppress, intervals, taxonomy, {', '.join(BUILDERS)}")
+    raise HierarchyError(fact, f"use one of suppress, intervals, taxonomy, {', '.join(BUILDERS)}, codes, pairs, nested")
 
 
 def _intervals(data: Mapping[str, Any]) -> Intervals:
@@ -46,9 +47,14 @@ def _intervals(data: Mapping[str, Any]) -> Intervals:
 
 
 def _taxonomy(data: Mapping[str, Any], folder: Path) -> Taxonomy:
-    check_known_keys(data, {"kind", "type", "leaves", "levels", "file", "nested"}, "A taxonomy")
     if "file" in data:
-        return Taxonomy.read_csv(folder / data["file"])
+        check_known_keys(data, {"kind", "file", "column", "inner_values"}, "A hierarchy in a file")
+        settings = {name: value for name, value in data.items() if name != "file"}
+        return Taxonomy.read(folder / data["file"], **settings)
+    if data["kind"] != "taxonomy":
+        fact = f"A hierarchy of kind {data['kind']!r} has no file"
+        raise HierarchyError(fact, f"name one: kind = {data['kind']!r}, file = 'column.csv'")
+    check_known_keys(data, {"kind", "type", "leaves", "levels", "file", "nested"}, "A taxonomy")
     if "nested" in data:
         return Taxonomy.from_nested(data["nested"])
     if "leaves" in data:

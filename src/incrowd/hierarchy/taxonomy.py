@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from operator import ne
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from incrowd.errors import HierarchyError
+from incrowd.hierarchy.codes import code_parents, codes_of
 from incrowd.hierarchy.hierarchy import (
     MISSING,
     Codes,
@@ -27,11 +28,18 @@ from incrowd.hierarchy.hierarchy import (
     text,
     type_of,
 )
-from incrowd.hierarchy.level_files import read_levels, write_levels
+from incrowd.hierarchy.level_files import write_levels
+from incrowd.hierarchy.level_maps import levels_of_maps
+from incrowd.hierarchy.nested import Nested, levels_of_nested
+from incrowd.hierarchy.parents import ROOT, levels_of_parents, pairs_of, parents_of
+from incrowd.hierarchy.tree_files import read_tree, with_label
 
-ROOT = "*"
 
-Nested = Mapping[str, Any] | Sequence[Any]
+class Step(NamedTuple):
+    """A level between two others, by their heights: named after the nodes of the one, which are parts of the other."""
+
+    below: int
+    above: int
 
 
 class Taxonomy(Hierarchy):
@@ -44,10 +52,13 @@ class Taxonomy(Hierarchy):
     uppers
         The name of each leaf's ancestor, one list per level above the leaves. A root ``*`` is added
         when the last level has more than one node.
-    file
-        Where the table was read from; a schema then names the file instead of repeating it.
+    file, read_as
+        Where the tree was read from, and the kind and settings of the file; a schema then names the file instead of
+        repeating the tree.
     named_by_leaves
         Whether nodes have names that a recipe made of their leaves.
+    steps
+        Levels whose nodes have names that a recipe made of the nodes of a level below; see `Step`.
 
     Examples
     --------
@@ -62,7 +73,9 @@ class Taxonomy(Hierarchy):
         uppers: Sequence[Sequence[str]] = (),
         *,
         file: str | None = None,
+        read_as: Mapping[str, Any] | None = None,
         named_by_leaves: bool = False,
+        steps: Mapping[int, Step] | None = None,
     ) -> None:
         domain = as_leaves(leaves if isinstance(leaves, pl.Series) else pl.Series(list(leaves), strict=False))
         if domain.is_empty():
@@ -82,7 +95,8 @@ class Taxonomy(Hierarchy):
         nodes = [_number_nodes(column) for column in columns]
         _check_nested(columns, nodes)
         order = _leaf_order(domain, nodes)
-        self.file, self.named_by_leaves = file, named_by_leaves
+        self.file, self.read_as = file, dict(read_as or {})
+        self.named_by_leaves, self.steps = named_by_leaves, dict(steps or {})
         self.leaves = domain[order]
         self.pos = np.arange(len(domain), dtype=np.float64)
         if (np.diff(order) < 0).any():
@@ -91,35 +105,120 @@ class Taxonomy(Hierarchy):
         self._lo, self._hi = _bounds([node[order] for node in nodes], len(domain))
 
     @classmethod
-    def read_csv(cls, path: str | Path) -> Taxonomy:
-        """Read a level table: one row per leaf, one column per level, ``,`` or ``;``, with or without a header."""
-        leaves, uppers = read_levels(Path(path))
+    def read(
+        cls, path: str | Path, kind: str = "taxonomy", *, column: str | None = None, inner_values: bool = False
+    ) -> Taxonomy:
+        """Read a tree from a file of any kind.
+
+        Parameters
+        ----------
+        path
+            The file.
+        kind
+            ``taxonomy``: a level table (`read_csv`) or JSON (`from_nested`, `from_levels`); ``codes`` (`from_codes`);
+            ``pairs`` (`from_pairs`); ``nested``: JSON whose groups could be taken for levels, because they are called
+            0, 1, 2 and so on.
+        column
+            Of a JSON file about several columns, the one that is meant.
+        inner_values
+            For codes and pairs; see `from_codes`.
+        """
+        leaves, uppers = read_tree(Path(path), kind, column=column, inner_values=inner_values)
+        settings: dict[str, Any] = {"kind": kind}
+        settings |= {"column": column} if column is not None else {}
+        settings |= {"inner_values": True} if inner_values else {}
         try:
-            return cls(leaves, uppers, file=str(Path(path).absolute()))
+            return cls(leaves, uppers, file=str(Path(path).absolute()), read_as=settings)
         except HierarchyError as error:
             fact = f"File {str(path)!r}: {error.fact}"
             raise HierarchyError(fact, error.hint) from None
 
     @classmethod
+    def read_csv(cls, path: str | Path) -> Taxonomy:
+        """Read a level table: one row per leaf, one column per level, ``,`` or ``;``, with or without a header."""
+        return cls.read(path)
+
+    @classmethod
     def from_nested(cls, nested: Nested) -> Taxonomy:
         """Make a taxonomy from nested mappings; lists hold leaves. Short branches are padded with their own name."""
-        paths = list(_paths(nested))
-        if not paths:
-            fact = "A nested taxonomy has no leaves"
-            raise HierarchyError(fact, 'name at least one: {"group": ["leaf"]}')
-        height = max(len(path) for path in paths)
-        leaves = [path[-1] for path in paths]
-        padded = [[str(path[-1])] * (height - len(path)) + [str(node) for node in path[-2::-1]] for path in paths]
-        return cls(leaves, [list(level) for level in zip(*padded, strict=True)])
+        return cls(*levels_of_nested(nested))
+
+    @classmethod
+    def from_codes(cls, codes: object, *, inner_values: bool = False) -> Taxonomy:
+        """Make a tree of codes, each below the longest other code that it begins with; ``A00-B99`` is a range.
+
+        Codes without others below them are leaves. A node is called by its code and its label.
+
+        Parameters
+        ----------
+        codes
+            Codes, ``(code, label)`` pairs, a mapping from codes to labels, or a polars frame with these columns.
+        inner_values
+            Whether codes with others below them are values too, because some rows are coded less precisely. Each gets
+            a leaf among the codes below it.
+
+        Examples
+        --------
+        >>> tree = Taxonomy.from_codes({"2": "Professionals", "22": "Health", "2211": "", "2221": "", "2310": ""})
+        >>> tree.label(0, 1), tree.label(0, 2)
+        ('22 Health', '2 Professionals')
+        """
+        known = codes_of(codes)
+        parents = code_parents([code for code, _ in known])
+        return cls(*levels_of_parents(parents, inner_values=inner_values, named=with_label(dict(known))))
+
+    @classmethod
+    def from_pairs(cls, pairs: object, *, inner_values: bool = False) -> Taxonomy:
+        """Make a tree of (child, parent) pairs; a child without a parent is a root, several roots are joined in ``*``.
+
+        Parameters
+        ----------
+        pairs
+            Pairs, a mapping from children to parents, or a polars frame with two columns, such as
+            ``ic.read("sqlite:///jobs.db", query="select job, area from jobs")``.
+        inner_values
+            Whether names with others below them are values too; see `from_codes`.
+
+        Examples
+        --------
+        >>> tree = Taxonomy.from_pairs([("Nurse", "Health"), ("Doctor", "Health"), ("Cook", "Food")])
+        >>> tree.label(0, 1), tree.label(0, 2)
+        ('Health', '*')
+        """
+        parents, children = parents_of(pairs_of(pairs))
+        return cls(*levels_of_parents(parents, children, inner_values=inner_values))
+
+    @classmethod
+    def from_levels(cls, levels: Mapping[Any, Any]) -> Taxonomy:
+        """Make a tree of a dictionary of levels: lists as anjana has them, or mappings from names to groups.
+
+        Examples
+        --------
+        >>> lists = {0: ["Nurse", "Doctor", "Cook"], 1: ["Health", "Health", "Food"], 2: ["*", "*", "*"]}
+        >>> mappings = {1: {"Nurse": "Health", "Doctor": "Health", "Cook": "Food"}, 2: {"Health": "*", "Food": "*"}}
+        >>> Taxonomy.from_levels(lists) == Taxonomy.from_levels(mappings)
+        True
+        """
+        return cls(*levels_of_maps(levels))
 
     @classmethod
     def flat(cls, leaves: Sequence[Any] | pl.Series) -> Taxonomy:
         """Make the suppress-only taxonomy: a value or ``*``."""
         return cls(leaves)
 
-    def write_csv(self, path: str | Path) -> None:
-        """Write the level table with a header."""
-        write_levels(Path(path), [list(level) for level in self._names])
+    def write_csv(self, path: str | Path, *, separator: str = ",", header: bool = True) -> None:
+        """Write the level table, as ARX reads it with ``separator=";", header=False``."""
+        write_levels(Path(path), [list(level) for level in self._names], separator=separator, header=header)
+
+    def to_levels(self) -> dict[int, list[Any]]:
+        """Return a dictionary of lists, the values first, as anjana has them; a missing value is left out."""
+        first = int(self.has_missing)
+        return {0: self.leaves.to_list()[first:], **{i: self._names[i][first:] for i in range(1, self.n_levels)}}
+
+    @property
+    def _origin(self) -> dict[str, Any]:
+        about = ("file", "read_as", "named_by_leaves", "steps")
+        return {name: getattr(self, name) for name in about}
 
     @property
     def level_names(self) -> Sequence[Sequence[str]]:
@@ -149,7 +248,7 @@ class Taxonomy(Hierarchy):
                 f"Column {column.name!r} holds {kind} values, and the leaves of its taxonomy are not all of that type"
             )
             raise HierarchyError(fact, "write the leaves as they stand in the column") from None
-        return Taxonomy(leaves, self._names[1:], file=self.file, named_by_leaves=self.named_by_leaves)
+        return Taxonomy(leaves, self._names[1:], **self._origin)
 
     def closure(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Return the lowest node that holds both ends."""
@@ -190,7 +289,7 @@ class Taxonomy(Hierarchy):
         uppers = [[name, *level] for level in self._names[1:-1]]
         root = self._names[-1][0]
         uppers = [*uppers, [root] * len(leaves)]
-        return Taxonomy(leaves, uppers, file=self.file, named_by_leaves=self.named_by_leaves)
+        return Taxonomy(leaves, uppers, **self._origin)
 
     def to_dict(self) -> dict[str, Any]:
         """Return ``{"kind": "taxonomy", "type": ..., "leaves": [...], "levels": [[...], ...]}``."""
@@ -208,24 +307,6 @@ def suppress_only(column: pl.Series) -> Taxonomy:
     require_values(column)
     flat = Taxonomy.flat(domain_of(column))
     return flat.with_missing() if count_missing(column) else flat
-
-
-def _paths(nested: Nested, above: tuple[str, ...] = (ROOT,)) -> Iterator[tuple[Any, ...]]:
-    if isinstance(nested, Mapping):
-        for name, below in nested.items():
-            if below is None or (isinstance(below, Sequence | Mapping) and len(below) == 0):
-                yield (*above, name)
-            elif isinstance(below, str) or not isinstance(below, Sequence | Mapping):
-                fact = f"A nested taxonomy has neither a list nor a mapping under {name!r}"
-                raise HierarchyError(fact, f'put leaves into a list: {{"{name}": ["{below}"]}}')
-            else:
-                yield from _paths(below, (*above, str(name)))
-    else:
-        for leaf in nested:
-            if isinstance(leaf, Mapping):
-                yield from _paths(leaf, above)
-            else:
-                yield (*above, leaf)
 
 
 def _number_nodes(column: list[str]) -> Codes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -13,11 +14,12 @@ import polars as pl
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.entropy_cuts import nested_cuts
-from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, type_of
-from incrowd.hierarchy.intervals import Intervals
-from incrowd.hierarchy.taxonomy import ROOT, Taxonomy, suppress_only
+from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, text, type_of
+from incrowd.hierarchy.intervals import Intervals, join_names
+from incrowd.hierarchy.parents import ROOT
+from incrowd.hierarchy.steps import Starts, with_steps
+from incrowd.hierarchy.taxonomy import Step, Taxonomy, suppress_only
 
-Starts = npt.NDArray[np.intp]
 Name = Callable[[int, int, int], str]
 
 _MOST_COUNTS = 1 << 25  # class counts that supervised cuts hold in memory
@@ -32,7 +34,7 @@ def balanced_tree(column: pl.Series, *, branching: int) -> Taxonomy:
     while n_nodes < len(leaves):
         levels.append(np.unique(np.arange(n_nodes) * len(leaves) // n_nodes))
         n_nodes *= branching
-    return _tree(leaves, levels[::-1])
+    return make_tree(leaves, levels[::-1])
 
 
 def bins_tree(
@@ -48,16 +50,16 @@ def bins_tree(
     values = leaves.to_numpy()
     if edges:
         lists = edges if isinstance(edges[0], tuple) else (edges,)
-        return _tree(leaves, [_starts(np.searchsorted(np.array(level), values, side="right")) for level in lists])
+        return make_tree(leaves, [starts_of(np.searchsorted(np.array(level), values, side="right")) for level in lists])
     index = _bin_numbers(column.name, values, width, start)
     found: list[Starts] = []
     while levels is None or len(found) < levels:
-        found.append(_starts(index))
+        found.append(starts_of(index))
         # Bins on the two sides of a stated start never become one by doubling.
         if index[0] == index[-1] or (index[0] == -1 and index[-1] == 0):
             break
         index = index >> 1
-    return _tree(leaves, found)
+    return make_tree(leaves, found)
 
 
 def _bin_numbers(name: str, values: npt.NDArray[Any], width: float, start: float | None) -> npt.NDArray[Any]:
@@ -83,7 +85,9 @@ def _bin_numbers(name: str, values: npt.NDArray[Any], width: float, start: float
     return whole.astype(np.int64)
 
 
-def prefixes_tree(column: pl.Series, *, step: int) -> Taxonomy:
+def prefixes_tree(
+    column: pl.Series, *, step: int, branching: int | None = None, weights: Weights | None = None
+) -> Taxonomy:
     """Build the tree of `incrowd.prefixes`."""
     kind = type_of(column)
     leaves = domain_of(column)
@@ -98,6 +102,11 @@ def prefixes_tree(column: pl.Series, *, step: int) -> Taxonomy:
     shared = np.array([-1, *(_shared(*pair) for pair in pairwise(values))])
     keeps = range(width - step, 0, -step)
 
+    levels = [np.flatnonzero(shared < keep) for keep in keeps]
+    origin: list[int | None] = list(range(len(levels)))
+    if branching is not None:
+        levels, origin = with_steps(levels, count_rows(column, leaves, weights), branching)
+
     def name(level: int, lo: int, hi: int) -> str:
         keep = keeps[level]
         return values[lo] if lo == hi and len(values[lo]) <= keep else values[lo][:keep].ljust(width, "*")
@@ -106,7 +115,7 @@ def prefixes_tree(column: pl.Series, *, step: int) -> Taxonomy:
     tops = [common.ljust(width, "*") if common else ROOT]
     if count_missing(column) and common:
         tops.append(ROOT)  # a missing value does not begin like the others
-    return _tree(leaves, [np.flatnonzero(shared < keep) for keep in keeps], name, tops)
+    return make_tree(leaves, levels, name, tops, origin)
 
 
 def dates_tree(column: pl.Series) -> Taxonomy:
@@ -132,14 +141,13 @@ def dates_tree(column: pl.Series) -> Taxonomy:
         [f"{year:04d}" for year in years],
         [f"{year // 10:03d}0s" for year in years],
     ]
-    return _tree(leaves, [_starts(np.array(key, object)) for key in keys], lambda level, lo, _: keys[level][lo])
+    return make_tree(leaves, [starts_of(np.array(key, object)) for key in keys], lambda level, lo, _: keys[level][lo])
 
 
 def frequency_tree(column: pl.Series, *, branching: int, weights: Weights | None = None) -> Taxonomy:
     """Build the tree of `incrowd.frequency`."""
     leaves = domain_of(column)
-    codes = Intervals(leaves).encode(column)
-    counts = _counted(codes, weights, len(leaves))
+    counts = count_rows(column, leaves, weights)
     n_rows = int(counts.sum())
     middle = 2 * np.cumsum(counts) - counts  # in half rows
     if 2 * branching * n_rows**2 >= 1 << 63:
@@ -147,9 +155,9 @@ def frequency_tree(column: pl.Series, *, branching: int, weights: Weights | None
     levels: list[Starts] = []
     n_parts = branching
     while not levels or len(levels[-1]) < len(leaves):
-        levels.append(_starts(middle * n_parts // (2 * n_rows)))
+        levels.append(starts_of(middle * n_parts // (2 * n_rows)))
         n_parts *= branching
-    return _tree(leaves, levels[::-1])
+    return make_tree(leaves, levels[::-1])
 
 
 def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | None = None) -> Taxonomy:
@@ -168,7 +176,12 @@ def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | 
     codes = Intervals(leaves).encode(column).astype(np.int64)
     cells = np.where(codes >= 0, codes * classes.n_leaves + classes.encode(target), codes)
     counts = _counted(cells, weights, len(leaves) * classes.n_leaves).reshape(len(leaves), classes.n_leaves)
-    return _tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts)[::-1]])
+    return make_tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts)[::-1]])
+
+
+def count_rows(column: pl.Series, leaves: pl.Series, weights: Weights | None) -> Weights:
+    """Count the rows of each leaf; with weights, an entry of the column stands for so many."""
+    return _counted(Intervals(leaves).encode(column), weights, len(leaves))
 
 
 def _counted(codes: npt.NDArray[Any], weights: Weights | None, size: int) -> Weights:
@@ -187,12 +200,22 @@ def _shared(one: str, other: str) -> int:
     return min(len(one), len(other))
 
 
-def _tree(
-    leaves: pl.Series, levels: Sequence[Starts], name: Name | None = None, tops: Sequence[str] = (ROOT,)
+def make_tree(
+    leaves: pl.Series,
+    levels: Sequence[Starts],
+    name: Name | None = None,
+    tops: Sequence[str] = (ROOT,),
+    origin: Sequence[int | None] | None = None,
 ) -> Taxonomy:
-    """Make the tree whose levels, finest first, have nodes that begin at these leaves; ``tops`` hold all leaves."""
+    """Make the tree whose levels, finest first, have nodes that begin at these leaves; ``tops`` hold all leaves.
+
+    Without `name`, nodes are named after their leaves. With the `origin` of levels from `with_steps`, `name` gets the
+    number of the level there, and steps are named after the nodes below them.
+    """
     ranges = Intervals(leaves)
     uppers: list[list[str]] = []
+    is_step: list[bool] = []
+    units = text(leaves)  # the names of the last level that is no step
     n_below = len(leaves)
     for level, starts in enumerate(levels):
         if len(starts) in (n_below, 1):
@@ -200,10 +223,23 @@ def _tree(
         n_below = len(starts)
         ends = np.append(starts[1:], len(leaves))
         bounds = [(lo, end - 1) for lo, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        names = _distinct([name(level, *b) if name else ranges.label(*b) for b in bounds])
-        uppers.append(np.array(names, object).repeat(ends - starts).tolist())
+        number = level if origin is None else origin[level]
+        if number is None:
+            names = [join_names(list(dict.fromkeys(units[lo : hi + 1]))) for lo, hi in bounds]
+        else:
+            names = [name(number, *b) if name else ranges.label(*b) for b in bounds]
+        uppers.append(np.array(_distinct(names), object).repeat(ends - starts).tolist())
+        is_step.append(number is None)
+        units = units if number is None else uppers[-1]
     uppers += [[top] * len(leaves) for top in tops]
-    return Taxonomy(leaves, uppers, named_by_leaves=name is None)
+    named = [0, *(at for at, step in enumerate(is_step, start=1) if not step), len(is_step) + 1]
+    steps = {at: _step(at, named) for at, step in enumerate(is_step, start=1) if step}
+    return Taxonomy(leaves, uppers, named_by_leaves=name is None, steps=steps)
+
+
+def _step(at: int, named: Sequence[int]) -> Step:
+    place = bisect(named, at)
+    return Step(named[place - 1], named[place])
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -222,7 +258,8 @@ def _distinct(names: list[str]) -> list[str]:
     return names
 
 
-def _starts(keys: npt.NDArray[Any]) -> Starts:
+def starts_of(keys: npt.NDArray[Any]) -> Starts:
+    """Return where runs of equal keys begin."""
     return np.flatnonzero(np.append([True], keys[1:] != keys[:-1]))
 
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from incrowd.hierarchy import Taxonomy
 from incrowd.hierarchy.hierarchy import number_text
+from incrowd.hierarchy.taxonomy import Step
 from incrowd.release.atoms import numbers_of
 from incrowd.release.cut_points import between
 
@@ -46,39 +47,55 @@ def without_rare_names(tree: Taxonomy, counts: npt.NDArray[np.int64], least: int
     Nodes with fewer rows stay as they are: they are not published.
     """
     common = counts >= least
-    if not tree.named_by_leaves or common.all():
+    if (not tree.named_by_leaves and not tree.steps) or common.all():
         return tree
-    is_common: list[bool] = common.tolist()
     up_to = np.concatenate([[0], np.cumsum(counts)])
-    names, *levels = tree.level_names
-    first_of, last_of = tree.levels()
-    bounds = _Bounds(tree.leaves, is_common, names) if tree.ordered else None
-    uppers = []
-    for height, level in enumerate(levels, start=1):
-        taken = set(level)
-        others = 0
-        renamed = list(level)
-        starts = np.unique(first_of[height])
-        if height == len(levels):
-            starts = starts[:0]
-        ends = last_of[height][starts]
-        published = (up_to[ends + 1] - up_to[starts] >= least) & (starts < ends)
-        for first, last in zip(starts[published].tolist(), ends[published].tolist(), strict=True):
-            if all(is_common[at] for at in _told(first, last, ordered=tree.ordered)):
-                continue
-            told = (
-                bounds.name(first, last)
-                if bounds
-                else name_together(names[first : last + 1], is_common[first : last + 1])
-            )
-            if told is None:
-                others += 1
-                told = f"others {others}"
-            told = _distinct(told, taken)
-            taken.add(told)
-            renamed[first : last + 1] = [told] * (last + 1 - first)
-        uppers.append(renamed)
+    bounds = _Bounds(tree.leaves, common.tolist(), tree.level_names[0]) if tree.ordered else None
+    uppers = [list(level) for level in tree.level_names[1:]]
+    for height in range(1, tree.n_levels - 1):
+        step = tree.steps.get(height) or (Step(0, tree.n_levels - 1) if tree.named_by_leaves else None)
+        if step is not None:
+            _rename(tree, uppers[height - 1], height, step, up_to, least, bounds if tree.named_by_leaves else None)
     return tree.renamed(uppers)
+
+
+def _rename(
+    tree: Taxonomy,
+    level: list[str],
+    height: int,
+    step: Step,
+    up_to: npt.NDArray[np.int64],
+    least: int,
+    bounds: _Bounds | None,
+) -> None:
+    """Rename the nodes of a level whose names tell nodes below them that have few rows."""
+    first_of, last_of = tree.levels()
+    names = tree.level_names[step.below]
+    units = np.unique(first_of[step.below])  # where the nodes begin that names are made of
+    rows = up_to[last_of[step.below][units] + 1] - up_to[units]
+    is_common = (rows >= least).tolist()
+    starts = np.unique(first_of[height])
+    ends = last_of[height][starts]
+    published = (up_to[ends + 1] - up_to[starts] >= least) & (starts < ends)
+    taken = set(level)
+    others = 0
+    for first, last in zip(starts[published].tolist(), ends[published].tolist(), strict=True):
+        a, b = (int(at) for at in np.searchsorted(units, [first, last], side="right") - 1)
+        if all(is_common[at] for at in _told(a, b, ordered=bounds is not None)):
+            continue
+        told = (
+            bounds.name(first, last)
+            if bounds
+            else name_together([names[unit] for unit in units[a : b + 1].tolist()], is_common[a : b + 1])
+        )
+        if told is None and step.above < tree.n_levels - 1:
+            told = f"part of {tree.level_names[step.above][first]}"
+        if told is None:
+            others += 1
+            told = f"others {others}"
+        told = _distinct(told, taken)
+        taken.add(told)
+        level[first : last + 1] = [told] * (last + 1 - first)
 
 
 def _distinct(name: str, taken: set[str]) -> str:

@@ -7,9 +7,10 @@ import re
 import polars as pl
 
 from incrowd.errors import SchemaError
-from incrowd.hierarchy import Intervals, Spec, by_class, dates, prefixes
+from incrowd.hierarchy import Intervals, Spec, dates, prefixes
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.io.columns import guessed, without_tokens
+from incrowd.schema.name_proposal import is_code_system, propose_for_names
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
 
 _NEAR_UNIQUE = {"str": 0.5, "int": 0.9}  # share of distinct values from which a column identifies people
@@ -26,7 +27,6 @@ _NAMES_PEOPLE = re.compile(
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
-_BY_CLASS = "ordered by how often each class occurs with them; your own groups may mean more (docs: hierarchies)"
 _MAY_MEAN_MISSING = ["?", "-", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "k.A.", "unknown", "unbekannt"]
 
 
@@ -131,11 +131,22 @@ def _is_counter(values: pl.Series) -> bool:
     return steps.n_unique() == 1
 
 
+def propose_hierarchy(column: pl.Series, *, has_class: bool = True) -> tuple[Spec | None, str]:
+    """Return what the values of a column may become, and why; without a class, none that needs one."""
+    values = column.drop_nulls()
+    spec, why = _hierarchy(values, type_of(column), values.n_unique())
+    if spec is None or has_class or not spec.supervised:
+        return spec, why
+    return propose_for_names(values, has_class=False)
+
+
 def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None, str]:
     if kind == "date":
         return Intervals(), f"dates, {distinct} distinct: ranges of days; kind 'dates' uses months, quarters and years"
     if kind == "int" and re.search("zip|postal|postcode|plz", values.name, re.IGNORECASE):
         return prefixes(), f"postal codes, {distinct} distinct: shortened from the right, such as 100**"
+    if kind == "int" and is_code_system(values):
+        return prefixes(), f"codes of a classification, {distinct} distinct: shortened from the right, such as 22**"
     if kind in ("int", "float"):
         return Intervals(), f"numbers, {distinct} distinct: ranges such as 21-30"
     if kind == "bool" or distinct <= _SUPPRESS_ONLY:
@@ -145,4 +156,4 @@ def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None
         return prefixes(), f"digits of one length, {distinct} distinct: shortened from the right, such as 100**"
     if text.str.contains(_ISO_DATE).all():
         return dates(), f"dates as text, {distinct} distinct"
-    return by_class(), f"{distinct} distinct names: {_BY_CLASS}"
+    return propose_for_names(text)

@@ -11,7 +11,7 @@ from typing import Any
 
 from incrowd import hierarchy
 from incrowd.errors import HierarchyError, SchemaError
-from incrowd.hierarchy import Taxonomy
+from incrowd.hierarchy import Spec, Taxonomy
 from incrowd.schema.schema import Attribute, Role, Schema
 
 _HEAD = """\
@@ -20,7 +20,8 @@ _HEAD = """\
 #   quasi       could help to recognize somebody: will be generalized
 #   sensitive   what must not be learned about a person (also the class to predict, unless target says otherwise)
 #   other       released as it is
-# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, dates, taxonomy (file = "column.csv")
+# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
+#   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "columns"}
 _KEYS = {"role", "type", "hierarchy"}
@@ -45,7 +46,7 @@ def dumps(schema: Schema, folder: Path) -> str:
         if attribute.type:
             lines.append(f"type = {_value(attribute.type)}")
         if attribute.role is Role.QUASI:
-            lines.append(f"hierarchy = {_value(_hierarchy(attribute, folder))}")
+            lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
     return "\n".join(lines) + "\n"
 
 
@@ -93,13 +94,14 @@ def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
     return Attribute(name, Role(role), spec, column.get("type"))
 
 
-def _hierarchy(attribute: Attribute, folder: Path) -> dict[str, Any]:
-    spec = attribute.hierarchy
+def hierarchy_text(spec: Spec | None, folder: Path) -> str:
+    """Write a hierarchy as TOML that will lie in a folder; one from a file names the file."""
     if spec is None:
-        return {"kind": "suppress"}
+        return _value({"kind": "suppress"})
     if isinstance(spec, Taxonomy) and spec.file:
-        return {"kind": "taxonomy", "file": Path(os.path.relpath(spec.file, folder)).as_posix()}
-    return spec.to_dict()
+        file = Path(os.path.relpath(spec.file, folder)).as_posix()
+        return _value({"kind": "taxonomy", "file": file, **spec.read_as})
+    return _value(spec.to_dict())
 
 
 def _value(value: Any) -> str:  # noqa: ANN401

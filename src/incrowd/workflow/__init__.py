@@ -12,10 +12,12 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
+from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, save_repair, verify
 from incrowd.workflow.publishing import Proposal, Publication, expect, propose, publish
 
 __all__ = [
+    "HierarchyReport",
     "Progress",
     "Proposal",
     "Publication",
@@ -25,6 +27,7 @@ __all__ = [
     "compare",
     "evaluate",
     "expect",
+    "hierarchy",
     "propose",
     "publish",
     "save_repair",
