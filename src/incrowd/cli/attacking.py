@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from incrowd.cli.exits import NOT_MET
-from incrowd.cli.options import Jobs, Json, Query, Quiet, names
+from incrowd.cli.options import Jobs, Json, Quiet, names
 from incrowd.cli.show import Screen
 
 
@@ -32,7 +32,7 @@ def attack(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the adversary's own random choices.")] = 0,
-    query: Query = None,
+    reading: Any = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -44,7 +44,7 @@ def attack(
 
         report = workflow.attack(
             release, original, attacks=names(attacks), earlier=earlier or (), known=known, non_members=non_members,
-            seed=seed, query=query, run=workflow.Run(progress, jobs),
+            seed=seed, reading=reading, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     if not screen.data(report.to_dict()):
         screen.say(str(report))

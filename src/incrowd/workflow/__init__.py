@@ -13,7 +13,8 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.judging import attack, audit, save_repair, verify
-from incrowd.workflow.publishing import Proposal, Publication, expect, propose, publish
+from incrowd.workflow.proposing import Proposal, propose
+from incrowd.workflow.publishing import Publication, expect, publish
 
 __all__ = [
     "Progress",
