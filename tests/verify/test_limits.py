@@ -69,7 +69,11 @@ def test_missing_tokens_are_looked_for_in_a_sensitive_class(tmp_path, role, expe
 
 
 def test_hints_of_rows_and_of_no_manifest(tmp_path):
-    manifest = {"quasi": [{"name": "age", "type": "int"}, {"name": 3}, 4], "sensitive": {"name": "ill"}, "other": ["note", "n", 5]}
+    manifest = {
+        "quasi": [{"name": "age", "type": "int"}, {"name": 3}, 4],
+        "sensitive": {"name": "ill"},
+        "other": ["note", "n", 5],
+    }
     (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"missing": {"tokens": ["?", 1]}}))
     pl.DataFrame({"note": ["a"], "n": [1]}).write_parquet(tmp_path / "release.parquet")
     assert reading_hints(tmp_path) == ({"age": "int", "ill": None}, ["note"], ["?"])

@@ -9,7 +9,7 @@ import typer
 
 from incrowd.cli import attacking, evaluating, proposing
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
-from incrowd.cli.options import Jobs, Json, Method, Own, Quiet, names, own_parameters, reads
+from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, names, own_parameters, reads
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -75,7 +75,7 @@ def publish(
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="Also write OUTPUT.excel.csv, in which no cell is a formula.")
     ] = False,
-    reading: Any = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -120,7 +120,7 @@ def verify(
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
-    reading: Any = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -166,7 +166,7 @@ def audit(
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
     repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
-    reading: Any = None,
+    reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

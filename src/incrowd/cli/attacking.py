@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from incrowd.cli.exits import NOT_MET
-from incrowd.cli.options import Jobs, Json, Quiet, names
+from incrowd.cli.options import How, Jobs, Json, Quiet, names
 from incrowd.cli.show import Screen
 
 
@@ -32,7 +32,7 @@ def attack(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the adversary's own random choices.")] = 0,
-    reading: Any = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,

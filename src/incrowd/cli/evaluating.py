@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli.exits import NOT_MET, keep
-from incrowd.cli.options import Jobs, Json, Method, Own, Quiet, Seed, own_parameters
+from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, Seed, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -52,7 +52,7 @@ def evaluate(
     seed: Seed = 0,
     plot: _Plot = None,
     dark: _Dark = False,
-    reading: Any = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -100,7 +100,7 @@ def compare(
     ] = None,
     plot: _Plot = None,
     dark: _Dark = False,
-    reading: Any = None,
+    reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
@@ -44,6 +44,8 @@ READING: dict[str, Any] = {
     "query": Annotated[_TEXT, typer.Option(help="SQL query to a database.")],
 }
 """Options that say how data is to be read."""
+How: TypeAlias = Any
+"""All of them together: an `incrowd.io.Reading`, which is loaded when a command runs."""
 
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
@@ -73,7 +75,7 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
     return with_reading
 
 
-def _reading(given: dict[str, Any]) -> Any:  # noqa: ANN401 - a Reading, which is loaded late
+def _reading(given: dict[str, Any]) -> How:
     from incrowd.io import Reading
 
     by_column, whole = {}, None

@@ -14,7 +14,8 @@ from incrowd.errors import ParameterError
 OPTIONS = {
     "alpha": "--alpha", "attacked": "--attack", "date_format": "--date-format", "decimal": "--decimal",
     "delimiter": "--delimiter", "encoding": "--encoding", "format": "--format", "sheet": "--sheet",
-    "table": "--table", "target": "--target", "thousands": "--thousands", "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
+    "table": "--table", "target": "--target", "thousands": "--thousands",
+    "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
     "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "known": "--known", "l": "-l",
     "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
     "original": "--original", "public": "--public", "quasi": "--quasi", "query": "--query",

@@ -49,6 +49,8 @@ class Attribute:
         Values of this column that mean missing, as text: ``("-9", "99")``; numbers are compared as numbers.
     date_format
         How dates are written in a text file, such as ``%d.%m.%Y``; ``None`` leaves it to the reader.
+    suspects
+        Values that a proposal suspects to mean missing; they mean nothing until they are in `missing`.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Attribute:
     why: str = ""
     missing: tuple[str, ...] = ()
     date_format: str | None = None
+    suspects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.type not in (None, *TYPES):
@@ -284,11 +287,24 @@ class Schema:
             )
 
     @classmethod
-    def propose(cls, frame: Any, *, sensitive: str | None = None, missing_tokens: Iterable[str] = ()) -> Schema:  # noqa: ANN401
+    def propose(
+        cls,
+        frame: Any,  # noqa: ANN401
+        *,
+        sensitive: str | None = None,
+        target: str | None = None,
+        missing_tokens: Iterable[str] = (),
+    ) -> Schema:
         """Guess roles, types and hierarchies from the data, each with a reason; a person must review them."""
         from incrowd.schema.proposal import propose  # noqa: PLC0415
 
-        return propose(io.to_polars(frame), sensitive, tuple(missing_tokens))
+        return propose(io.to_polars(frame), sensitive, tuple(missing_tokens), target)
+
+    def accept_suspects(self) -> Schema:
+        """Return this schema with all values that a proposal suspects as values that mean missing."""
+        return self.with_attributes(
+            replace(a, missing=(*a.missing, *a.suspects), suspects=()) for a in self.attributes.values()
+        )
 
     def to_toml(self, path: str | Path) -> None:
         """Write the schema as a commented TOML file, all of it or nothing."""

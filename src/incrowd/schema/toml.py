@@ -53,6 +53,8 @@ def dumps(schema: Schema, folder: Path) -> str:
             lines.append(f"date_format = {_value(attribute.date_format)}")
         if attribute.missing:
             lines.append(f"missing = {_value([_code(text) for text in attribute.missing])}")
+        if attribute.suspects:
+            lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
         if attribute.role is Role.QUASI:
             lines.append(f"hierarchy = {_value(_hierarchy(attribute, folder))}")
     return "\n".join(lines) + "\n"
