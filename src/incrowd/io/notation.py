@@ -18,6 +18,7 @@ _LOOKS = rf"^[+-]?\d[\d.,{_APART}]*$"
 _COMMA = rf"^[+-]?(?:\d{{1,3}}(?:[.{_APART}]\d{{3}})+|\d+)(?:,\d+)?$"
 _POINT = rf"^[+-]?(?:\d{{1,3}}(?:[,{_APART}]\d{{3}})+|\d+)(?:\.\d+)?$"
 _EVIDENCE_ROWS = 20_000
+_NEARLY_ALL = 0.9  # share of cells that look like numbers in a column of numbers with faults
 NAMES = {"": "none", " ": "space", "\u00a0": "space", "\u202f": "space", "'": "apostrophe", "\u2019": "apostrophe"}
 
 
@@ -89,10 +90,13 @@ class Found:
     contradicting: tuple[str, ...] = ()
 
 
-def looks_numeric(text: pl.Series) -> bool:
-    """Tell whether a column consists of digits and separators, and some cell has a separator."""
+def numeric_cells(text: pl.Series) -> pl.Series | None:
+    """Return the cells of digits and separators, if nearly all are such and some has a separator; else None."""
     known = text.drop_nulls()
-    return bool(len(known) and known.str.contains(_LOOKS).all() and known.str.contains(rf"[.,{_APART}]").any())
+    cells = known.filter(known.str.contains(_LOOKS))
+    if not len(cells) or len(cells) < _NEARLY_ALL * len(known) or not cells.str.contains(rf"[.,{_APART}]").any():
+        return None
+    return cells
 
 
 def find_notation(columns: Mapping[str, pl.Series], decimal: str | None, thousands: str | None) -> Found:
@@ -114,7 +118,7 @@ def find_notation(columns: Mapping[str, pl.Series], decimal: str | None, thousan
     if decimal is None and thousands is None and "," in decimals and "," in evidence.thousands.values():
         about = [*evidence.decimals, *evidence.thousands]
         return Found(Notation(), contradicting=tuple(dict.fromkeys(about)))
-    sign = "," if "," in decimals else "."
+    sign = "," if "," in decimals or ("." in between and "." not in decimals) else "."
     if sign == "," and not between and evidence.points and thousands is None:
         between = {"."}  # 1.234 beside 3,5
     gap = next(iter(sorted(between - {sign, ""})), "")

@@ -13,7 +13,7 @@ import polars as pl
 from incrowd.errors import InputError, ParameterError, counted
 from incrowd.io.columns import SAMPLE, declare, fits, guessed, trimmed, without_tokens
 from incrowd.io.date_forms import check_date_format, find_date_form, looks_like_dates, parse_dates
-from incrowd.io.notation import NAMES, Notation, find_notation, looks_numeric
+from incrowd.io.notation import NAMES, Notation, find_notation, numeric_cells
 from incrowd.io.reading import Findings, Reading
 from incrowd.runs import workers
 
@@ -108,17 +108,16 @@ def _take_notation(text: Mapping[str, pl.Series], reading: Reading, findings: Fi
     numbers = {name for name, kind in reading.types.items() if kind in ("int", "float")}
     numbers |= {name for name, kind in reading.canonical.items() if kind in ("int", "float")}
     wanted = [name for name in text if name not in reading.types or name in numbers]
-    looked = {name: trimmed(text[name].head(SAMPLE)) for name in wanted}
-    candidates = {
-        name: trimmed(text[name])
-        for name, sample in looked.items()
-        if looks_numeric(_numbers_only(sample) if name in reading.canonical else sample)
-    }
-    candidates = {n: _numbers_only(c) if n in reading.canonical else c for n, c in candidates.items()}
+    candidates = {}
+    for name in wanted:
+        clear = _numbers_only if name in reading.canonical else trimmed
+        if numeric_cells(clear(trimmed(text[name].head(SAMPLE)))) is not None:
+            cells = numeric_cells(clear(trimmed(text[name])))
+            candidates |= {} if cells is None else {name: cells}
     found = find_notation(candidates, reading.decimal, reading.thousands)
     notation = found.notation
-    if reading.decimal is None and notation.decimal == ",":
-        about = [n for n, c in candidates.items() if notation.fits(c)]
+    about = [n for n, c in candidates.items() if notation.fits(c) and c.str.contains(",", literal=True).any()]
+    if reading.decimal is None and notation.decimal == "," and about:
         findings.take("decimal", ",", f"Numbers have a decimal comma in {_names(about)}; decimal=',' was taken")
     for name in found.unclear:
         findings.note(

@@ -16,7 +16,7 @@ _FEW_DIGITS = 3  # numbers of up to three digits count or measure something
 _DENSE = 0.3  # share of the numbers between the least and the greatest that occur, from which they measure something
 _FEW_ROWS = 20
 _PER_PREFIX = 2  # values that share a beginning, on average
-_POSTAL_DIGITS = (4, 5, 6)
+_MOST_POSTAL = 6  # digits of the longest postal codes
 _KINDS = 3  # first letters from which codes have groups; identifiers begin with one letter
 
 
@@ -60,13 +60,17 @@ def _digits(values: pl.Series, text: pl.Series, width: int) -> CodeColumn | None
     n, numbers = len(text), text.cast(pl.Int64())
     if _POSTAL.search(values.name):
         return CodeColumn(numbers=False, why=f"postal codes, {n} distinct: shortened from the right, such as 100**")
+    if (
+        width > _FEW_DIGITS
+        and len(values) >= _FEW_ROWS
+        and (n == len(values) or (n > len(values) / 2 and width > _MOST_POSTAL))
+    ):
+        return None  # numbers of people
     known = numbers.filter(numbers != 10**width - 1)  # 99 and 999 often mean missing
     span = 1 if not len(known) else int(known.to_numpy().max() - known.to_numpy().min()) + 1
     if width == 1 or (not _CODED.search(values.name) and (width <= _FEW_DIGITS or n >= _DENSE * span)):
-        why = f"numbers with leading zeros, {n} distinct: ranges; if they are codes of categories, set type to str"
+        why = f"numbers with leading zeros, {n} distinct: ranges (codes of categories: set type to str)"
         return CodeColumn(numbers=True, why=why)
-    if n == len(values) >= _FEW_ROWS and width not in _POSTAL_DIGITS:
-        return None
     return CodeColumn(numbers=False, why=f"digits of one length, {n} distinct: shortened from the right, such as 100**")
 
 

@@ -121,7 +121,7 @@ def _with_suspects(attribute: Attribute, suspects: list[Suspect]) -> Attribute:
     if not suspects:
         return attribute
     what = ", ".join(suspect.text for suspect in suspects)
-    why = f"{attribute.why}; {what} may mean missing: if so, set {line_for(suspects)}"
+    why = f"{attribute.why}; {what} may mean missing: then set {line_for(suspects)}"
     return replace(attribute, why=why, suspects=tuple(suspect.code for suspect in suspects))
 
 

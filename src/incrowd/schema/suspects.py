@@ -16,12 +16,13 @@ from incrowd.errors import counted
 WORDS = ("?", "-", ".", "NA", "N/A", "n/a", "na", "n.a.", "null", "NULL", "None", "k.A.", "k. A.", "keine Angabe",
          "unknown", "Unknown", "UNKNOWN", "unbekannt", "Unbekannt", "not known", "missing", "不明")  # fmt: skip
 """Texts that often mean missing."""
-_NUMBERS = (-1, -2, -7, -8, -9, -88, -99, -999, -9999, 88, 98, 99, 888, 998, 999, 9998, 9999, 99999)
+_NUMBERS = (-1, -2, -7, -8, -9, -88, -99, -999, -9999, 8, 9, 88, 98, 99, 888, 998, 999, 9998, 9999, 99999)
 _FEWEST = 3  # rows with a number that are no coincidence
 _APART = 0.1  # distance from the other values, as a share of their range
 _OFTEN = 5  # times as many rows as any of the values next to it
 _NEXT_TO = 10
-_FEW_DISTINCT = 3
+_FEW_DISTINCT = 2  # other values, without which nothing stands apart
+_ONE_DIGIT, _LEAST_GAP = 9, 3  # 9 is a common number: it has to be farther away
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,7 @@ def _is_number(text: str) -> bool:
 def _among_numbers(column: pl.Series) -> list[Suspect]:
     counts = column.drop_nulls().value_counts(name="rows").sort(column.name)
     values, rows = counts[column.name], counts["rows"]
-    is_code = (
-        values.is_in(pl.Series(_NUMBERS, dtype=values.dtype).implode())
-        if values.dtype.is_signed_integer() or (values.dtype.is_float())
-        else values.cast(pl.Int64()).is_in(list(_NUMBERS))
-    )
+    is_code = values.cast(pl.Float64()).is_in(list(map(float, _NUMBERS)))
     others = values.filter(~is_code)
     if len(others) < _FEW_DISTINCT:
         return []
@@ -84,7 +81,8 @@ def _among_numbers(column: pl.Series) -> list[Suspect]:
     found = []
     for code, n in zip(values.filter(is_code).to_list(), rows.filter(is_code).to_list(), strict=True):
         gap = max(low - code, code - high)
-        apart = gap > max(_APART * (high - low), 1) or (code < 0 <= low)
+        least = _LEAST_GAP - 1 if 0 < code <= _ONE_DIGIT else 1
+        apart = gap > max(_APART * (high - low), least) or (code < 0 <= low)
         if n >= _FEWEST and (apart or (gap > 0 and n >= _OFTEN * _most_near(values, rows, code))):
             found.append(Suspect(column.name, str(int(code)), n))
     return found
