@@ -108,7 +108,7 @@ def _take_notation(text: Mapping[str, pl.Series], reading: Reading, findings: Fi
     numbers = {name for name, kind in reading.types.items() if kind in ("int", "float")}
     numbers |= {name for name, kind in reading.canonical.items() if kind in ("int", "float")}
     wanted = [name for name in text if name not in reading.types or name in numbers]
-    candidates = {}
+    candidates: dict[str, pl.Series] = {}
     for name in wanted:
         clear = _numbers_only if name in reading.canonical else trimmed
         if numeric_cells(clear(trimmed(text[name].head(SAMPLE)))) is not None:

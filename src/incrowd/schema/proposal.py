@@ -30,7 +30,7 @@ _NAMES_PEOPLE = re.compile(
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
 _PADDED = r"^\d{1,10}$"
-_TAKEN = "; marks of missing values stand among them, and are in missing_tokens"
+_TAKEN = "; texts listed in missing_tokens count as missing"
 _TARGET = "you named it as the class to predict: it is released as it is, and whoever knows it may use it to link rows"
 _BY_CLASS = "ordered by how often each class occurs with them; your own groups may mean more (docs: hierarchies)"
 
@@ -146,7 +146,7 @@ def _why_identifier(values: pl.Series, kind: str, distinct: int) -> str | None:
     if text.str.contains("@", literal=True).mean() == 1.0:
         return "email addresses"
     if text.str.contains(_LOCAL_DATE).all():
-        return "dates, but day, month or century are not clear: give --date-format, and they become a quasi-identifier"
+        return "dates in another format than 2024-03-05: give --date-format, and they become a quasi-identifier"
     if distinct > _NEAR_UNIQUE[kind] * n and not text.str.contains(_ISO_DATE).all():
         return f"text, {distinct} distinct values in {n} rows: it probably identifies people"
     return None

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd import io
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, counted
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_source, settings, working
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.schema import Schema
     from incrowd.schema.uniqueness import Uniqueness
 
@@ -112,9 +114,20 @@ def propose(
     with working(run) as work:
         frame = read_source(source, replace(how, missing_tokens=tokens), run=work, findings=findings)
         schema = Schema.propose(frame, sensitive=names[0] if names else None, target=target, missing_tokens=tokens)
+        notes += _tokens_taken(frame, [token for token in schema.missing_tokens if token not in tokens])
         work("looking for unique rows", 0, 1)
         unique = measure_uniqueness(frame, schema.quasi)
     return Proposal(_with_findings(schema, how, findings), frame.height, tuple(notes), unique)
+
+
+def _tokens_taken(frame: pl.DataFrame, tokens: Sequence[str]) -> list[str]:
+    """Say which texts among numbers were put into the schema as marks of missing values."""
+    texts = [column for column in frame if column.dtype.to_python() is str]
+    rows = {token: sum(int((column == token).sum()) for column in texts) for token in tokens}
+    return [
+        f"{token!r} stands among numbers or dates, and was put into missing_tokens ({counted(n, 'cell')})"
+        for token, n in rows.items()
+    ]
 
 
 def _with_findings(schema: Schema, given: io.Reading, findings: io.Findings) -> Schema:
