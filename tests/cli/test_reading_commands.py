@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
-import subprocess
 import sys
 
 import polars as pl
 import pytest
 
+from incrowd.cli import main
 from incrowd.cli.options import READING
 
 pytestmark = pytest.mark.end_to_end
 
 
-def incrowd(folder, *arguments, code=0, data=None):
-    done = subprocess.run(
-        [sys.executable, "-m", "incrowd", *map(str, arguments)],
-        cwd=folder, capture_output=True, text=True, check=False, input=data, encoding="utf-8",
-    )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
-    return done
+@pytest.fixture
+def incrowd(monkeypatch, capsys):
+    def run(folder, *arguments, code=0, data=None):
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])
+        if data is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        assert (stop.value.code or 0) == code, printed
+        return printed
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +50,8 @@ def german(tmp_path_factory):
     return folder
 
 
-def test_a_german_file_from_init_to_verify(german):
-    said = incrowd(german, "init", "leute.csv", "-o", "leute.toml", "--sensitive", "Krankheit").stdout
+def test_a_german_file_from_init_to_verify(incrowd, german):
+    said = incrowd(german, "init", "leute.csv", "-o", "leute.toml", "--sensitive", "Krankheit").out
     flat = " ".join(said.split())
     assert "was read as cp1252 (Windows-1252, which includes Latin-1)" in flat
     assert "Numbers have a decimal comma in column 'Größe'; --decimal , was taken" in flat
@@ -63,36 +71,36 @@ def test_a_german_file_from_init_to_verify(german):
         assert line in text
     (german / "leute.toml").write_text(text.replace("# missing = [-9]", "missing = [-9]"), encoding="utf-8")
     incrowd(german, "publish", "leute.csv", "-s", "leute.toml", "-k", "5", "-o", "out")
-    found = json.loads(incrowd(german, "verify", "out", "--original", "leute.csv", "--json").stdout)
+    found = json.loads(incrowd(german, "verify", "out", "--original", "leute.csv", "--json").out)
     assert (found["ok"], found["complete"]) == (True, True), found
     incrowd(german, "attack", "out", "--original", "leute.csv", "--attacks", "linking", "--quiet")
     done = incrowd(german, "verify", "out", "--original", "leute.csv", "--date-format", "Geburt=%m.%d.%Y", code=3)
-    assert "not of its type" in done.stdout
+    assert "not of its type" in done.out
 
 
-def test_standard_input(german, tmp_path):
-    text = (german / "leute.csv").read_bytes().decode("latin-1")
+def test_standard_input(incrowd, german, tmp_path):
+    text = (german / "leute.csv").read_bytes().decode("latin-1").encode()
     incrowd(german, "init", "-", "-o", tmp_path / "a.toml", "--sensitive", "Krankheit", "--quiet", data=text)
     assert 'encoding = "cp1252"' not in (tmp_path / "a.toml").read_text(encoding="utf-8")
 
 
-def test_options_instead_of_parameters_in_messages(tmp_path):
+def test_options_instead_of_parameters_in_messages(incrowd, tmp_path):
     pl.DataFrame(
         {"d": ["03/04/1998", "05/06/1990"] * 20, "a": [1, 2] * 20, "b": ["x", "y"] * 20, "c": list("abcd") * 10}
     ).write_csv(tmp_path / "a.csv")
-    said = " ".join(incrowd(tmp_path, "init", "a.csv", "-o", "a.toml", "--sensitive", "b").stdout.split())
+    said = " ".join(incrowd(tmp_path, "init", "a.csv", "-o", "a.toml", "--sensitive", "b").out.split())
     assert "Give --date-format %d/%m/%Y or --date-format %m/%d/%Y" in said
     done = incrowd(tmp_path, "init", "a.csv", "-o", "b.toml", "--sensitive", "a", "--sensitive", "b", code=2)
-    assert "only one can be protected" in done.stderr
-    assert "make the others quasi (generalized) or identifier (left out)" in done.stderr
+    assert "only one can be protected" in done.err
+    assert "make the others quasi (generalized) or identifier (left out)" in done.err
     incrowd(tmp_path, "init", "a.csv", "-o", "c.toml", "--sensitive", "b", "--date-format", "%d/%m/%Y", "--quiet")
     assert 'date_format = "%d/%m/%Y"' in (tmp_path / "c.toml").read_text()
-    warned = incrowd(tmp_path, "init", "a.csv", "-o", "d.toml", "--sensitive", "b", "--target", "a").stderr
+    warned = incrowd(tmp_path, "init", "a.csv", "-o", "d.toml", "--sensitive", "b", "--target", "a").err
     assert "'a' would be released as it is" in warned
 
 
 @pytest.mark.parametrize("command", ["init", "publish", "verify", "attack", "evaluate", "compare", "audit"])
-def test_every_command_that_reads_has_the_options(tmp_path, command):
-    shown = incrowd(tmp_path, command, "--help").stdout
+def test_every_command_that_reads_has_the_options(incrowd, tmp_path, command):
+    shown = incrowd(tmp_path, command, "--help").out
     for name in READING:
         assert f"--{name.replace('_', '-')}" in shown
