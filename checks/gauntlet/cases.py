@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,11 +123,27 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         target=target,
         missing=rng.choice(("value", "value", "drop")),
         missing_tokens=tokens,
+        missing_codes=_codes(random.Random(f"{seed}/{number}/codes"), frame, quasi),
     )
     parameters = _parameters(rng, name, frame.height, sensitive=with_sensitive, plain=plain)
     publisher = PUBLISHERS[name](**parameters)
     domains = "exact" if rng.random() < 0.25 else "joined"
     return Case(seed, number, frame, schema, publisher, domains, kinds, parameters, copied, rng.random() < 0.1)
+
+
+def _codes(rng: random.Random, frame: pl.DataFrame, quasi: list[str]) -> dict[str, list[str]]:
+    """Return values that mean missing in one column, as text: some of those that occur, and one that does not."""
+    found = {}
+    for name in quasi:
+        column = frame[name]
+        if rng.random() < 0.85 or column.dtype == pl.Boolean:
+            continue
+        values = [
+            v.date() if isinstance(v, dt.datetime) else v for v in column.drop_nulls().unique(maintain_order=True)
+        ]
+        texts = [str(v) for v in values if v not in (0, "") and str(v) == str(v).strip() and len(str(v)) < 40]
+        found[name] = [*rng.sample(texts, min(len(texts), rng.choice((0, 1, 1, 2)))), "-9"]
+    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
 
 
 def _rows(rng: random.Random, method: str, *, plain: bool) -> int:

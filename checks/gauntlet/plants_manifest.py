@@ -148,6 +148,14 @@ def text_in_tokens(f: Forger, rng: random.Random) -> bool:
 
 
 @plant(sure=True)
+def text_in_codes(f: Forger, rng: random.Random) -> bool:
+    """Codes that are no short words, of a column that is not coded, or none at all."""
+    codes = rng.choice(({}, {TEXT: ["9"]}, {f.manifest["dropped"][0] if f.manifest["dropped"] else TEXT: ["99"]}))
+    f.manifest["missing"]["codes"] = codes
+    return True
+
+
+@plant(sure=True)
 def text_in_version(f: Forger, rng: random.Random) -> bool:
     """A version with a message."""
     f.manifest[rng.choice(("incrowd", "polars"))] += f" {TEXT}"

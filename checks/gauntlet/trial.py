@@ -51,6 +51,7 @@ def asked_of(case: Case) -> Asked:
         target=None if schema.target == schema.sensitive else schema.target,
         policy=schema.missing,
         tokens=tuple(schema.missing_tokens),
+        codes=schema.missing_codes,
         method=case.publisher.name,
         parameters=case.parameters,
         domains=case.domains,
@@ -128,7 +129,14 @@ def _told_cells(case: Case, message: str) -> int:
         for cell in column.to_list()
         if cell is not None and len(cell.strip()) >= _SECRETS and cell not in names
     }
-    known = {"(missing)", "a (rest)", "* (rest)", *case.schema.missing_tokens}
+    codes = [code for listed in case.schema.missing_codes.values() for code in listed]
+    known = {
+        "(missing)",
+        "a (rest)",
+        "* (rest)",
+        *case.schema.missing_tokens,
+        *codes,
+    }
     return sum(1 for cell in texts - known if cell in message)
 
 

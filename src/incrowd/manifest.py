@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from incrowd.errors import InputError
@@ -107,10 +107,26 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Missing:
-    """What happened to missing values, and which texts count as missing."""
+    """What happened to missing values, which texts count as missing everywhere, and which values in one column."""
 
     policy: str
     tokens: tuple[str, ...]
+    codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def codes_of(self, column: str) -> tuple[str, ...]:
+        """Return the values that count as missing in one column only."""
+        return self.codes.get(column, ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; codes only where there are some."""
+        codes = {name: list(self.codes[name]) for name in sorted(self.codes)}
+        return {"policy": self.policy, "tokens": list(self.tokens)} | ({"codes": codes} if codes else {})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Missing:
+        """Read plain data."""
+        codes = {str(name): tuple(texts) for name, texts in dict(data.get("codes", {})).items()}
+        return cls(str(data["policy"]), tuple(data["tokens"]), codes)
 
 
 @dataclass(frozen=True)
@@ -253,7 +269,7 @@ class Manifest:
         return {"name": self.method.name, "parameters": dict(self.method.parameters)}
 
     def _missing(self) -> dict[str, Any]:
-        return {"policy": self.missing.policy, "tokens": list(self.missing.tokens)}
+        return self.missing.to_dict()
 
     @staticmethod
     def from_json(text: str, where: str = "manifest.json") -> Manifest:
@@ -379,7 +395,7 @@ def _shared(data: Mapping[str, Any]) -> dict[str, Any]:
         "method": Method(str(data["method"]["name"]), dict(data["method"]["parameters"])),
         "guarantees": tuple(Guarantee.from_dict(guarantee) for guarantee in data["guarantees"]),
         "rows": RowCounts(**data["rows"]),
-        "missing": Missing(str(data["missing"]["policy"]), tuple(data["missing"]["tokens"])),
+        "missing": Missing.from_dict(data["missing"]),
         "dropped": tuple(data["dropped"]),
         "incrowd": str(data["incrowd"]),
         "polars": str(data["polars"]),

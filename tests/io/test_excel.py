@@ -86,3 +86,41 @@ def test_values_that_excel_would_spoil(tmp_path, column, fact):
         write(pl.DataFrame({"bad": column}), tmp_path / "a.xlsx")
     assert SECRET not in str(caught.value)
     assert names(tmp_path) == []
+
+
+def workbook(path: Path, **sheets: list[list[object]]) -> Path:
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for at, row in enumerate(rows):
+                sheet.write_row(at, 0, row)
+    return path
+
+
+TABLE = [["age", "job"], [34, "nurse"], [51, SECRET]]
+
+
+@pytest.mark.parametrize("cover", [[], [["Annual report"], [], ["for internal use"]], [["Report", ""], ["x", "y"]]])
+def test_a_cover_sheet_does_not_hide_the_table(tmp_path, cover):
+    path = workbook(tmp_path / "a.xlsx", Cover=cover, Notes=[["text"]], People=TABLE)
+    with pytest.raises(InputError, match="sheet 'Cover'") as caught:
+        read(path)
+    assert caught.value.hint == "give the sheet with the table: sheet='People' looks like one"
+    assert SECRET not in str(caught.value)
+    assert read(path, sheet="People")["age"].to_list() == [34, 51]
+    with pytest.raises(InputError, match="no sheet 'people'") as caught:
+        read(path, sheet="people")
+    assert "'Cover', 'Notes', 'People'" in caught.value.hint
+
+
+def test_the_sheet_that_was_taken_is_said(tmp_path):
+    from incrowd.io import Findings, Reading, read_with_findings
+
+    said: list[str] = []
+    path = workbook(tmp_path / "a.xlsx", People=TABLE, More=TABLE)
+    findings = Findings(said.append)
+    assert read_with_findings(path, Reading(), findings).height == 2
+    assert findings.taken == {"sheet": "People"}
+    assert "has 2 sheets; sheet='People' was taken" in said[0]

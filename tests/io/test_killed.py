@@ -270,6 +270,6 @@ for name in names[1:]:
     folder.mkdir()
     done = run(folder, code, env=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Hint") == 2
+    assert done.stdout.count("Hint") == 1  # the folder holds a table
     assert (folder / ("out" + 100 * "é") / "ж.csv").read_text(encoding="utf-8") == "a\nö\nü\n"
     assert len(names(folder)) == 8

@@ -31,10 +31,10 @@ def strangers(n=200, seed=1):
 
 
 COLUMNS = {
-    "icd": (icd(), "prefixes", "codes that share beginnings"),
+    "icd": (icd(), "prefixes", "codes like those of diagnoses"),
     "postcodes": ([f"{a}{n} {m}AB" for a in ("SW", "N", "SE", "E", "W") for n in (1, 12) for m in range(1, 5)],
                   "prefixes", "codes"),
-    "isco": ([str(n) for n in range(1111, 1999, 7)], "prefixes", "digits of one length"),
+    "isco": ([str(n) for n in range(1111, 1999, 7)], "prefixes", "codes that share beginnings"),
     "jobs": (JOBS, "words", "first word with others (6 such words)"),
     "titles": (TITLES, "words", "last word with others (6 such words)"),
     "names": (strangers(), "by_class", "200 with fewer than 20 rows stand in alphabetical order"),

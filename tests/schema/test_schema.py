@@ -123,7 +123,9 @@ def test_proposal_tells_columns_apart():
 
 def test_proposal_points_at_texts_that_may_mean_missing():
     frame = pl.DataFrame({"town": ["a", "b", "c", "d", "?"] * 5, "ill": ["x", "y", "x", "y", "x"] * 5})
-    assert "'?' may mean missing" in ic.Schema.propose(frame).attributes["town"].why
+    assert (
+        "'?' in 5 rows may mean missing: then set missing = [\"?\"]" in ic.Schema.propose(frame).attributes["town"].why
+    )
     assert "missing" not in ic.Schema.propose(frame, missing_tokens=["?"]).attributes["town"].why
 
 

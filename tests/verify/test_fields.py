@@ -9,7 +9,7 @@ from incrowd.verify.fields import _KINDS, Reading
 NUMBERS = [-1, 0, 0.5, 1, 1.5, 2**40 - 1, 2**40, 2**63 - 1, 2**63]
 OTHERS = [
     *(None, True, "a", "", "a b", "A", "1.2.3", [], ["a"], ["a", 1], [["a"]], [["a"], "b"], [1, 0], [1, -1], [2**40]),
-    *([2**40 - 1], [True], [0.5], {}, {"a": 1}, {1: 2}, float("nan"), float("inf")),
+    *([2**40 - 1], [True], [0.5], {}, {"a": 1}, {1: 2}, {"a": ["b"]}, float("nan"), float("inf")),
 ]
 SHORT = "a" * 40
 FINE = {
@@ -20,9 +20,10 @@ FINE = {
     "a list": [[], ["a"], ["a", 1], [["a"]], [["a"], "b"], [1, 0], [1, -1], [2**40], [2**40 - 1], [True], [0.5]],
     "a list of texts": [[], ["a"]],
     "a list of lists of texts": [[], [["a"]]],
+    "an object of lists of texts": [{}, {"a": ["b"]}],
     "a list of counts": [[], [1, 0], [2**40 - 1]],
-    "an object": [{}, {"a": 1}],
-    "an object or null": [None, {}, {"a": 1}, {1: 2}],
+    "an object": [{}, {"a": 1}, {"a": ["b"]}],
+    "an object or null": [None, {}, {"a": 1}, {1: 2}, {"a": ["b"]}],
     "true or false": [True],
     "a count or null": [0, 1, 2**40 - 1, None],
     "a whole number": [-1, 0, 1, 2**40 - 1, 2**40, 2**63 - 1],

@@ -64,19 +64,23 @@ def test_missing_tokens_are_looked_for_in_a_sensitive_class(tmp_path, role, expe
     made = make()
     made.manifest["class"]["role"] = role
     coded, untouched, tokens = reading_hints(made.write(tmp_path / "out"))
-    assert coded == ["age", "town", "job", *(["ill"] if expected else [])]
+    assert list(coded) == ["age", "town", "job", *(["ill"] if expected else [])]
     assert (untouched, tokens) == (["grade"], ["?"])
 
 
 def test_hints_of_rows_and_of_no_manifest(tmp_path):
-    manifest = {"quasi": [{"name": "age"}, {"name": 3}, 4], "sensitive": {"name": "ill"}, "other": ["note", "n", 5]}
+    manifest = {
+        "quasi": [{"name": "age", "type": "int"}, {"name": 3}, 4],
+        "sensitive": {"name": "ill"},
+        "other": ["note", "n", 5],
+    }
     (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"missing": {"tokens": ["?", 1]}}))
     pl.DataFrame({"note": ["a"], "n": [1]}).write_parquet(tmp_path / "release.parquet")
-    assert reading_hints(tmp_path) == (["age", "ill"], ["note"], ["?"])
+    assert reading_hints(tmp_path) == ({"age": "int", "ill": None}, ["note"], ["?"])
     (tmp_path / "release.parquet").write_bytes(b"nonsense")
-    assert reading_hints(tmp_path) == (["age", "ill"], [], ["?"])
+    assert reading_hints(tmp_path) == ({"age": "int", "ill": None}, [], ["?"])
     (tmp_path / "manifest.json").write_text("[]")
-    assert reading_hints(tmp_path) == ([], [], [])
+    assert reading_hints(tmp_path) == ({}, [], [])
 
 
 def test_one_projection_alone_has_no_joins():

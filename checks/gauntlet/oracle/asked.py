@@ -33,6 +33,7 @@ class Asked:
     target: str | None
     policy: str
     tokens: tuple[str, ...]
+    codes: dict[str, tuple[str, ...]]
     method: str
     parameters: dict[str, Any]
     domains: str
@@ -56,10 +57,14 @@ class Asked:
     @cached_property
     def meant(self) -> dict[str, list[Any]]:
         """Quasi-identifiers and the sensitive column as they are understood: missing is None, text may be numbers."""
-        found = {name: _meant(self.columns[name], self.tokens, kind) for name, kind in self.hierarchies.items()}
+        found = {name: self._meant(name, kind) for name, kind in self.hierarchies.items()}
         if self.sensitive is not None:
-            found[self.sensitive] = _secret(_meant(self.columns[self.sensitive], self.tokens, None))
+            found[self.sensitive] = _without(_secret(self._meant(self.sensitive, None)), self.codes, self.sensitive)
         return found
+
+    def _meant(self, name: str, kind: str | None) -> list[Any]:
+        before = _without(self.columns[name], self.codes, name)
+        return _without(_meant(before, self.tokens, kind), self.codes, name)
 
     @cached_property
     def shown(self) -> dict[str, list[Any]]:
@@ -72,6 +77,26 @@ class Asked:
         if self.policy == "value":
             return list(range(self.n_rows))
         return [row for row in range(self.n_rows) if all(values[row] is not None for values in self.meant.values())]
+
+
+def _without(values: list[Any], codes: dict[str, tuple[str, ...]], name: str) -> list[Any]:
+    """Make missing what counts as missing in one column: a text, or the number or day that it reads as."""
+    wanted = codes.get(name, ())
+    return [None if any(_is_code(value, code) for code in wanted) else value for value in values]
+
+
+def _is_code(value: Any, code: str) -> bool:  # noqa: ANN401
+    if value is None or isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        return value.strip(" ") == code
+    if isinstance(value, dt.date):
+        day = value.date() if isinstance(value, dt.datetime) else value
+        return day.isoformat() == code
+    try:
+        return (int if isinstance(value, int) else float)(code) == value
+    except ValueError:
+        return False
 
 
 def _meant(values: list[Any], tokens: tuple[str, ...], kind: str | None) -> list[Any]:

@@ -85,9 +85,7 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
     if set(asked.parameters) - set(method["parameters"]) or set(method["parameters"]) - PARAMETERS:
         problems.append("a parameter is missing in the manifest, or one too much")
     _judge_guarantees(manifest, asked, problems)
-    missing = {"policy": asked.policy, "tokens": list(asked.tokens)}
-    if manifest["missing"] != missing:
-        problems.append("policy or tokens of missing values are not those of the schema")
+    _judge_missing(manifest["missing"], asked, problems)
     if manifest["dropped"] != asked.dropped:
         problems.append("the dropped columns are not those that have to go")
     rows = manifest["rows"]
@@ -97,6 +95,14 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
     right = rows["input"] == asked.n_rows and rows["missing"] == asked.n_rows - len(asked.kept)
     if not right or rows["input"] != rows["missing"] + rows["suppressed"] + rows["released"] or min(rows.values()) < 0:
         problems.append("rows do not add up")
+
+
+def _judge_missing(missing: dict[str, Any], asked: Asked, problems: list[str]) -> None:
+    wanted: dict[str, Any] = {"policy": asked.policy, "tokens": list(asked.tokens)}
+    if asked.codes:
+        wanted["codes"] = {name: list(asked.codes[name]) for name in sorted(asked.codes)}
+    if missing != wanted or list(missing.get("codes", ())) != sorted(asked.codes):
+        problems.append("policy, tokens or codes of missing values are not those of the schema")
 
 
 def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:

@@ -209,7 +209,7 @@ def build_scene(release: RowRelease, original: pl.DataFrame, *, same: bool = Tru
         for column in columns:
             kept &= column.is_not_null().to_numpy()
         if about:
-            kept &= clean(original[about.name], None, None, manifest.missing.tokens).is_not_null().to_numpy()
+            kept &= _clean_sensitive(release, original).is_not_null().to_numpy()
     outside = kept & (codes == OUTSIDE).any(axis=1)
     if truth is not None:
         outside |= kept & (truth == UNKNOWN)
@@ -242,6 +242,7 @@ def schema_of(release: RowRelease, *more_other: str) -> Schema:
         target=manifest.target,
         missing=cast("Literal['value', 'drop']", manifest.missing.policy),
         missing_tokens=list(manifest.missing.tokens),
+        missing_codes=manifest.missing.codes,
         rest="drop",
     )
 
@@ -270,15 +271,21 @@ def code_sensitive(release: RowRelease, frame: pl.DataFrame) -> Codes | None:
     about = release.manifest.sensitive
     if not about:
         return None
-    column, values = frame[about.name], release.sensitive_values
-    if column.dtype == pl.Datetime and about.type == "date":
-        column = column.dt.date()
-    cleaned = clean(column, None, None, release.manifest.missing.tokens)
+    cleaned, values = _clean_sensitive(release, frame), release.sensitive_values
     cleaned = convert(cleaned.str.strip_chars() if cleaned.dtype == pl.String else cleaned, about.type)
     known = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)})
     asked = pl.DataFrame({"value": cleaned.cast(values.dtype)})
     found = asked.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
     return found["code"].fill_null(UNKNOWN).to_numpy()
+
+
+def _clean_sensitive(release: RowRelease, frame: pl.DataFrame) -> pl.Series:
+    about, missing = release.manifest.sensitive, release.manifest.missing
+    assert about is not None
+    column, codes = frame[about.name], missing.codes_of(about.name)
+    if column.dtype == pl.Datetime and about.type == "date":
+        column = column.dt.date()
+    return clean(column, about.type if codes else None, None, missing.tokens, codes)
 
 
 def find_pairs(points: Codes, lo: Codes, hi: Codes, domains: Sequence[Domain]) -> Pairs | None:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating, hierarchies
+from incrowd.cli import attacking, evaluating, hierarchies, proposing
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
-from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
+from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, names, own_parameters, reads
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -25,9 +25,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Data = Annotated[str, typer.Argument(help="CSV, Parquet, Arrow, Excel file, or a database URL with --query.")]
-Tokens = Annotated[
-    list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A file (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS, SQLite, DuckDB; text also packed), a folder or "
+        "pattern of files, - for standard input, or a database URL with --table or --query."
+    ),
 ]
 LKinds = "frequency, distinct, entropy or recursive."
 _OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha")}
@@ -40,40 +43,11 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit
 
 
-@app.command()
-def init(
-    data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
-    sensitive: Annotated[
-        list[str] | None, typer.Option(help="The column to protect, only one; guessed if not given.")
-    ] = None,
-    missing_token: Tokens = None,
-    query: Query = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
-    from incrowd import io, workflow
-
-    screen = Screen(quiet=quiet, as_json=as_json)
-    io.refuse_existing(output)
-    with screen.progress() as progress:
-        found = workflow.propose(
-            data, sensitive=sensitive, missing_tokens=missing_token or (), query=query, run=workflow.Run(progress)
-        )
-        found.schema.to_toml(output)
-    if not screen.data({"schema": str(output), **found.to_dict()}):
-        screen.table(f"{found.rows} rows", found.columns)
-        ask = f' --query "{query}"' if query else ""
-        target = found.schema.target
-        screen.say(
-            f"{target!r} is protected, and is the class that the release stays good for. If you want to predict "
-            "another column, set target to it and give it the role other."
-        )
-        screen.say(f"Wrote {output}. Review the roles, then: incrowd publish {data}{ask} -s {output} -k 10 -o release")
+app.command()(reads(proposing.init))
 
 
 @app.command()
+@reads
 def publish(
     data: Data,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file made by init.")],
@@ -101,7 +75,7 @@ def publish(
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="Also write OUTPUT.excel.csv, in which no cell is a formula.")
     ] = False,
-    query: Query = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -124,7 +98,7 @@ def publish(
             screen.aside(f"Note: {text}")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
-            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, query=query,
+            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, reading=reading,
             run=workflow.Run(progress, jobs),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
@@ -133,6 +107,7 @@ def publish(
 
 
 @app.command()
+@reads
 def verify(
     release: Annotated[str, typer.Argument(help="A release folder, or a table from elsewhere with --quasi.")],
     original: Annotated[str | None, typer.Option(help="The table it was made from, to check everything.")] = None,
@@ -145,7 +120,7 @@ def verify(
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
-    query: Query = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -159,7 +134,7 @@ def verify(
     with screen.progress() as progress:
         from incrowd import workflow
 
-        verdict = workflow.verify(release, original, query=query, run=workflow.Run(progress, jobs), **foreign)
+        verdict = workflow.verify(release, original, reading=reading, run=workflow.Run(progress, jobs), **foreign)
     if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)
     if not verdict.ok:
@@ -169,6 +144,7 @@ def verify(
 
 
 @app.command()
+@reads
 def audit(
     model: Annotated[Path, typer.Argument(help="A model (.joblib, .pkl, .skops), or a table of association rules.")],
     data: Annotated[
@@ -190,6 +166,7 @@ def audit(
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
     repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
+    reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -202,7 +179,7 @@ def audit(
             io.refuse_existing(repair)
         found = workflow.audit(
             model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
-            class_public=class_public, trust=trust, run=workflow.Run(progress),
+            class_public=class_public, trust=trust, reading=reading, run=workflow.Run(progress),
         )  # fmt: skip
     if not screen.data(found.to_dict()):
         screen.say(str(found))
@@ -215,10 +192,10 @@ def audit(
         raise typer.Exit(NOT_MET)
 
 
-app.command()(hierarchies.hierarchy)
-app.command()(evaluating.evaluate)
-app.command()(evaluating.compare)
-app.command()(attacking.attack)
+app.command()(reads(hierarchies.hierarchy))
+app.command()(reads(evaluating.evaluate))
+app.command()(reads(evaluating.compare))
+app.command()(reads(attacking.attack))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.exits import NOT_MET
-from incrowd.cli.options import Jobs, Json, Query, Quiet, names
+from incrowd.cli.options import How, Jobs, Json, Quiet, names
 from incrowd.cli.show import Screen
 
 
@@ -27,12 +27,12 @@ def attack(
     attacks: Annotated[
         str | None,
         typer.Option(
-            help="Any of linking, matching, reconstruction, classifier, intersection, differencing, guessed-seed, "
-            "comma-separated; default: all."
+            help="Any of linking, matching, reconstruction, minimality, classifier, intersection, differencing, "
+            "guessed-seed, comma-separated; default: all."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the adversary's own random choices.")] = 0,
-    query: Query = None,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -44,7 +44,7 @@ def attack(
 
         report = workflow.attack(
             release, original, attacks=names(attacks), earlier=earlier or (), known=known, non_members=non_members,
-            seed=seed, query=query, run=workflow.Run(progress, jobs),
+            seed=seed, reading=reading, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     if not screen.data(report.to_dict()):
         screen.say(str(report))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli.exits import NOT_MET, keep
-from incrowd.cli.options import Jobs, Json, Method, Own, Quiet, Seed, own_parameters
+from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, Seed, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -52,6 +52,7 @@ def evaluate(
     seed: Seed = 0,
     plot: _Plot = None,
     dark: _Dark = False,
+    reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -67,7 +68,7 @@ def evaluate(
         found = workflow.evaluate(
             data, schema=schema, method=method, parameters=given or None, test=test, original=original, cv=cv,
             classifiers=classifiers, samples=samples, training=training.split(","), test_rows=test_rows, seed=seed,
-            run=workflow.Run(progress, jobs),
+            reading=reading, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     _finish(screen, found, plot, dark=dark)
 
@@ -99,6 +100,7 @@ def compare(
     ] = None,
     plot: _Plot = None,
     dark: _Dark = False,
+    reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -114,7 +116,7 @@ def compare(
             data, schema=schema, methods=method, parameters=own_parameters(option, _TAKEN), test=test, cv=cv,
             k=_numbers("-k", k, int), l=_numbers("-l", l, float), classifiers=classifiers, samples=samples,
             training=training, test_rows=test_rows, losses=losses, seed=seed, store=store,
-            run=workflow.Run(progress, jobs),
+            reading=reading, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     published = any(row["status"] == "ok" for row in found.rows)
     _finish(screen, found, plot if published else None, dark=dark)

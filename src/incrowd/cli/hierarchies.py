@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli.exits import BAD_INPUT
-from incrowd.cli.options import Json, Query, Quiet, own_parameters
+from incrowd.cli.options import How, Json, Quiet, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import counted
 
@@ -44,7 +44,7 @@ def hierarchy(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the tree, one row per value, one column per level.")
     ] = None,
-    query: Query = None,
+    reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,7 +59,7 @@ def hierarchy(
 
         found = workflow.hierarchy(
             data, column, schema=schema, file=file, kind=kind, settings=own_parameters(option, {}), target=target, k=k,
-            query=query, run=workflow.Run(progress),
+            reading=reading, run=workflow.Run(progress),
         )  # fmt: skip
         if output is not None:
             found.write_csv(output)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
@@ -14,11 +17,10 @@ Method = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help="See: incrowd methods. Default: nsvdist, or mondrian where that cannot do what you ask.",
+        help="See: incrowd methods. Default: best_cuts, or mondrian where there is no class.",
     ),
 ]
 Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]
-Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a database URL.")]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
 ]
@@ -26,7 +28,64 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of folds and samples; it pr
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables; warnings stay.")]
 
+_TEXT = str | None
+READING: dict[str, Any] = {
+    "format": Annotated[_TEXT, typer.Option(help="Format of standard input (-), or of a file with another suffix.")],
+    "encoding": Annotated[_TEXT, typer.Option(help="Encoding of a text file, such as latin-1; found if not given.")],
+    "delimiter": Annotated[_TEXT, typer.Option(help="What separates the fields of a text file; 'tab' for a tab.")],
+    "decimal": Annotated[_TEXT, typer.Option(help="Decimal sign of a text file; found if not given.")],
+    "thousands": Annotated[_TEXT, typer.Option(help="Sign between thousands; found if not given.")],
+    "date_format": Annotated[
+        list[str] | None,
+        typer.Option(help="How dates are written: %d.%m.%Y, or for one column: born=%d.%m.%Y. Repeatable."),
+    ],
+    "sheet": Annotated[_TEXT, typer.Option(help="Sheet of a workbook; the first if not given.")],
+    "table": Annotated[_TEXT, typer.Option(help="Table of a database.")],
+    "query": Annotated[_TEXT, typer.Option(help="SQL query to a database.")],
+}
+"""Options that say how data is to be read."""
+How: TypeAlias = Any
+"""All of them together: an `incrowd.io.Reading`, which is loaded when a command runs."""
+
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
+def reads(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of `READING`; it gets them as one argument, `reading`."""
+
+    @functools.wraps(command)
+    def with_reading(**given: Any) -> None:  # noqa: ANN401 - whatever was typed
+        settings = {name: given.pop(name) for name in READING}
+        command(reading=_reading(settings), **given)
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, each in inspect.signature(command).parameters.items()
+        if name != "reading"
+    ]
+    last = [each for each in own if each.name in ("jobs", "as_json", "quiet")]
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in READING.items()
+    ]
+    shown = [*(each for each in own if each not in last), *more, *last]
+    with_reading.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    with_reading.__annotations__ = {each.name: each.annotation for each in shown}
+    return with_reading
+
+
+def _reading(given: dict[str, Any]) -> How:
+    from incrowd.io import Reading
+
+    by_column, whole = {}, None
+    for text in given.pop("date_format") or []:
+        name, sign, form = text.partition("=")
+        if sign and "%" not in name:
+            by_column[name] = form
+        else:
+            whole = text
+    return Reading(date_format=whole, date_formats=by_column, **given)
 
 
 def names(text: str | None) -> list[str] | None:

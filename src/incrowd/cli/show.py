@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,10 @@ class Screen:
     def say(self, text: str) -> None:
         """Print a line."""
         self._print(text)
+
+    def wrap(self, text: str) -> None:
+        """Print a sentence in lines of at most 80 columns."""
+        self._print(textwrap.fill(text, 80, break_long_words=False, break_on_hyphens=False))
 
     def head(self, text: str) -> None:
         """Print a headline."""

@@ -12,7 +12,10 @@ from typing import Any
 from incrowd.errors import ParameterError
 
 OPTIONS = {
-    "alpha": "--alpha", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
+    "alpha": "--alpha", "attacked": "--attack", "date_format": "--date-format", "decimal": "--decimal",
+    "delimiter": "--delimiter", "encoding": "--encoding", "format": "--format", "sheet": "--sheet",
+    "table": "--table", "target": "--target", "thousands": "--thousands",
+    "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
     "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind",
     "known": "--known", "l": "-l", "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people",
     "non_members": "--non-members",
@@ -65,7 +68,7 @@ def _option(given: re.Match[str]) -> str:
         return f"--set {name}={bare}"
     if value == "True":
         return OPTIONS[name]
-    return f"{OPTIONS[name]} {bare if re.fullmatch(r'[^ ]*', bare) else value}"
+    return f"{OPTIONS[name]} {bare if re.fullmatch(r'[^ ;|&<>$*?()]+', bare) else value}"
 
 
 def is_usage_error(error: BaseException) -> bool:

@@ -67,7 +67,7 @@ def cleaned(column: pl.Series, schema: Schema) -> pl.Series:
         days = column.dt.date()  # pandas keeps dates as midnights; a real time is published as it is, not as its day
         kind = attribute.type or ("date" if (days.cast(column.dtype) == column).all() else "str")
         column = days if kind == "date" else column.cast(pl.String())
-    return clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens)
+    return clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens, attribute.missing)
 
 
 def settle_types(schema: Schema, values: Mapping[str, pl.Series]) -> Schema:
@@ -79,16 +79,27 @@ def settle_types(schema: Schema, values: Mapping[str, pl.Series]) -> Schema:
     return schema.with_types(types)
 
 
-def clean(column: pl.Series, kind: str | None, spec: Spec | None, missing_tokens: Sequence[str]) -> pl.Series:
-    """Bring a column to a leaf type: tokens and NaN as nulls, text as numbers where the hierarchy wants numbers."""
+def clean(
+    column: pl.Series,
+    kind: str | None,
+    spec: Spec | None,
+    missing_tokens: Sequence[str],
+    missing_codes: Sequence[str] = (),
+) -> pl.Series:
+    """Bring a column to a leaf type: tokens, codes and NaN as nulls, text as numbers where the hierarchy wants numbers.
+
+    A token is a text. A code is the text itself, spaces around it aside, or the number or date that it reads as.
+    """
     values = as_leaves(column).alias(column.name)
     if values.dtype == pl.String and missing_tokens:
         is_token = values.is_in(list(missing_tokens))
         values = values.set(is_token.fill_null(value=False), None) if is_token.any() else values
+    values = _without_codes(values, missing_codes)
     if kind is not None and kind != type_of(values):
         values = _as_type(values, kind)
     elif kind is None and values.dtype == pl.String and _wants_numbers(spec):
         values = _as_numbers(values)
+    values = _without_codes(values, missing_codes)
     if values.dtype == pl.Float64:
         values = values.fill_nan(None)
     if values.dtype == pl.Float64 and values.is_infinite().any():
@@ -97,11 +108,27 @@ def clean(column: pl.Series, kind: str | None, spec: Spec | None, missing_tokens
     return values
 
 
-def clean_like(hierarchy: Hierarchy, column: pl.Series, missing_tokens: Sequence[str]) -> pl.Series:
+def clean_like(
+    hierarchy: Hierarchy, column: pl.Series, missing_tokens: Sequence[str], missing_codes: Sequence[str] = ()
+) -> pl.Series:
     """Clean a column of other rows for a hierarchy that exists; what is not of its type stays as it is."""
-    values = clean(column, None, None, missing_tokens)
+    values = clean(column, None, None, missing_tokens, missing_codes)
     converted = convert(values.str.strip_chars() if values.dtype == pl.String else values, hierarchy.type)
-    return converted.alias(column.name) if converted.null_count() == values.null_count() else values
+    if converted.null_count() != values.null_count():
+        return values
+    return _without_codes(converted.alias(column.name), missing_codes)
+
+
+def _without_codes(values: pl.Series, codes: Sequence[str]) -> pl.Series:
+    """Make missing what a column's own codes say, compared as the column is."""
+    if not codes or values.dtype == pl.Boolean:
+        return values
+    if values.dtype == pl.String:
+        found = values.str.strip_chars(" ").is_in(list(codes))
+    else:
+        known = convert(pl.Series(codes, dtype=pl.String()), type_of(values)).drop_nulls()
+        found = values.is_in(known.implode())
+    return values.set(found.fill_null(value=False), None) if found.any() else values
 
 
 def _as_type(values: pl.Series, kind: str) -> pl.Series:

@@ -330,7 +330,7 @@ def _losses(losses: str | Iterable[str]) -> list[str]:
 
 def _schema_hash(schema: Schema) -> str:
     columns = [
-        (a.name, a.role.value, a.type, None if a.hierarchy is None else a.hierarchy.to_dict())
+        (a.name, a.role.value, a.type, None if a.hierarchy is None else a.hierarchy.to_dict(), *a.missing)
         for a in schema.attributes.values()
     ]
     key = json.dumps([columns, schema.target, schema.missing, list(schema.missing_tokens), schema.rest], default=str)

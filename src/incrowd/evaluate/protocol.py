@@ -238,7 +238,7 @@ def fold_of_release(release: Release, test: pl.DataFrame, original: pl.DataFrame
 
     Features are those of the original, published or not, so far as both tables have them.
     """
-    tokens, (published, counts) = release.manifest.missing.tokens, release.class_counts()
+    missing, (published, counts) = release.manifest.missing, release.class_counts()
     target, tables = target_of(release), [table for table in (test, original) if table is not None]
     shown = set(release.columns)
     coded, others = (
@@ -249,7 +249,7 @@ def fold_of_release(release: Release, test: pl.DataFrame, original: pl.DataFrame
     def rows(frame: pl.DataFrame) -> Rows:
         require_columns([*coded, *others, target], frame.columns)
         cleaned = release.clean_quasi(frame.select(coded))
-        classes, labels = all_classes(published, frame[target], tokens)
+        classes, labels = all_classes(published, frame[target], missing.tokens, missing.codes_of(target))
         found = Rows(
             frame, pl.DataFrame([*cleaned, *(frame[name] for name in others)]), classes.gather(labels).alias(target)
         )

@@ -119,9 +119,11 @@ def target_of(release: Release) -> str:
     return release.target
 
 
-def all_classes(published: pl.Series, rows: pl.Series, tokens: Sequence[str]) -> tuple[pl.Series, Labels]:
+def all_classes(
+    published: pl.Series, rows: pl.Series, tokens: Sequence[str], codes: Sequence[str] = ()
+) -> tuple[pl.Series, Labels]:
     """Return the classes of a release and of test rows together, in order, and the class of each test row."""
-    found = as_type(clean(rows, None, None, tokens), published)
+    found = as_type(clean(rows, None, None, tokens, codes), published)
     classes = pl.concat([published.alias("c"), found.alias("c")]).unique().sort()
     return classes, number_of(found, classes)
 

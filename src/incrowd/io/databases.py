@@ -35,15 +35,28 @@ _READ_ONLY = {
 }
 
 
+def quoted(name: str) -> str:
+    """Return the name of a table as standard SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def read_table(url: str, table: str, report: Callable[[int], None]) -> pl.DataFrame:
+    """Return all rows of a table, whose name may begin with that of its schema and a point."""
+    with _engine(url, read_only=True) as (engine, _):
+        quote_name = engine.dialect.identifier_preparer.quote_identifier
+        query = f"select * from {'.'.join(map(quote_name, table.split('.')))}"
+    return read_query(url, query, report)
+
+
 def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl.DataFrame:
     """Run a query and return its rows; `report` is called with the number of rows so far."""
     if not query or not query.strip():
-        fact = "A database needs a query"
-        raise InputError(fact, 'give one, for example query="select * from patients"')
+        fact = "A database needs a query or the name of a table"
+        raise InputError(fact, "give one, for example table='patients' or query='select * from patients'")
     with _engine(url, read_only=True) as (engine, label):
         import sqlalchemy as sa  # noqa: PLC0415
 
-        _refuse_orders(query, label)
+        check_question(query, label)
         try:
             names, columns = _fetch(engine, query, label, report)
         except sa.exc.SQLAlchemyError as error:
@@ -176,7 +189,7 @@ def _engine(url: str, *, read_only: bool) -> Iterator[tuple[sa.Engine, str]]:
         engine.dispose()
 
 
-def _refuse_orders(query: str, label: str) -> None:
+def check_question(query: str, label: str) -> None:
     """Refuse what is not a question, before it is sent: some databases would carry out an order and keep it."""
     found = _FIRST_WORD.match(query)
     word = found[1].lower() if found else ""

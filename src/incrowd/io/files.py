@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from incrowd.errors import InputError
 from incrowd.io.atomic import atomic_file
 from incrowd.io.columns import check_types, declare, guessed, without_tokens
-from incrowd.io.databases import read_query, write_table
-from incrowd.io.formats import Format, Types, format_of, writable_suffixes
+from incrowd.io.databases import read_query, read_table, write_table
+from incrowd.io.date_forms import parse_dates
+from incrowd.io.folders import files_of, one_format, read_files, refuse_changing_types
+from incrowd.io.formats import Format, Types, find_format, format_of, named_format, writable_suffixes
 from incrowd.io.frames import Frame, to_polars
-from incrowd.io.reading import Note, Reading
+from incrowd.io.opening import STANDARD_INPUT, member_name
+from incrowd.io.reading import Findings, Note, Reading
+from incrowd.io.text_types import canonical_columns, check_settings, find_types
 
 Progress = Callable[[str, int, int], None]
+_DATABASE_FILES = ("SQLite", "DuckDB")
 
 
 def read(
@@ -26,14 +33,15 @@ def read(
     types: Mapping[str, str] | None = None,
     missing_tokens: Sequence[str] = (),
     progress: Progress | None = None,
+    **settings: Any,  # noqa: ANN401 - those of Reading
 ) -> pl.DataFrame:
-    """Read a table from a file or a database.
+    """Read a table from a file, a folder of files, or a database.
 
     Parameters
     ----------
     source
-        A file in one of the formats that `FORMATS` lists, or a database URL such as `sqlite:///people.db`, which is
-        opened for reading only.
+        A file in one of the formats that `FORMATS` lists, packed or not; ``-`` for standard input; a folder or a
+        pattern of files with equal columns; or a database URL such as `sqlite:///people.db`, opened for reading only.
     query
         What to ask the database.
     types
@@ -44,6 +52,9 @@ def read(
     progress
         Called with a stage, how much is done, and of how much (0: not known): `reading` in bytes (rows of a database),
         then for text files `finding types` in columns.
+    settings
+        What else somebody may have to say about a source: ``table``, ``sheet``, ``encoding``, ``delimiter``,
+        ``decimal``, ``thousands``, ``date_format``, ``date_formats``, ``missing_codes``, ``format``; see `Reading`.
 
     Raises
     ------
@@ -52,7 +63,12 @@ def read(
     """
     # One text would otherwise be taken for a list of its letters.
     tokens = (missing_tokens,) if isinstance(missing_tokens, str) else tuple(missing_tokens)
-    return read_as(source, Reading(query=query, types=types or {}, missing_tokens=tokens), progress=progress)
+    known = [each.name for each in fields(Reading)]
+    if unknown := [name for name in settings if name not in known]:
+        fact = f"There is no setting '{unknown[0]}' of reading"
+        raise InputError(fact, f"use one of {', '.join(known)}")
+    reading = Reading(query=query, types=types or {}, missing_tokens=tokens, **settings)
+    return read_as(source, reading, progress=progress)
 
 
 def read_as(
@@ -65,25 +81,48 @@ def read_as(
     note
         Called with what was found out about the source and should be known, such as its encoding.
     """
-    check_types(reading.types)
-    notify, note = progress or _silent, note or _unsaid
+    return read_with_findings(source, reading, Findings(note or _unsaid), progress=progress)
+
+
+def read_with_findings(
+    source: str | Path, reading: Reading, findings: Findings, *, progress: Progress | None = None
+) -> pl.DataFrame:
+    """Read a table as `read_as` does, and remember what was found out about the source."""
+    reading = _checked(reading)
+    notify = progress or _silent
     if isinstance(source, str) and _is_url(source):
         notify("reading", 0, 0)
-        frame = read_query(source, reading.query, lambda rows: notify("reading", rows, 0))
-        where, kind = "The result of the query", Types.OF_COLUMNS
+        frame = _read_database(source, reading, lambda rows: notify("reading", rows, 0))
         notify("reading", frame.height, max(frame.height, 1))
+        return _finish(frame, "The result of the query", Types.OF_COLUMNS, reading)
+    path = Path(source)
+    given = None if reading.format is None else named_format(reading.format)
+    several = None if str(path) == STANDARD_INPUT else files_of(path)
+    for each in several or [path]:
+        _check_opens(each)
+    where, heights = f"'{path}'", [0]
+    if several is None:
+        kind = _format(path, given)
+        _check_input(path, kind, reading)
+        frame = _read_file(path, kind, reading, notify, findings)
     else:
-        path = _input_file(Path(source), reading.query)
-        where, kind = f"'{path}'", format_of(path).types
-        frame = _read_file(path, format_of(path), reading, notify, note)
+        kind = one_format(several, given)
+        for each in several:
+            _check_input(each, kind, reading)
+        quiet = replace(findings, note=_once(findings.note))
+        frame, heights = read_files(
+            several, reading, lambda each: _read_file(each, kind, reading, notify, quiet), kind, path
+        )
+        findings.first_line = None
     if not frame.height:
         fact = f"{where} has no rows"
         raise InputError(fact, "check that the export was complete")
-    if kind is Types.NONE:
-        frame = _guess_types(frame, reading, notify)
-    else:
-        frame = _without_tokens(to_polars(frame), list(reading.missing_tokens), kind)
-    return declare(frame, reading.types, where)
+    if kind.types is not Types.NONE:
+        return _finish(frame, where, kind.types, reading)
+    typed = find_types(frame, reading, findings, where, notify)
+    if several is not None:
+        refuse_changing_types(typed, frame, heights, several, reading)
+    return typed
 
 
 def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
@@ -126,56 +165,103 @@ def _is_url(source: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", source) is not None
 
 
-def _input_file(path: Path, query: str | None) -> Path:
-    if query is not None:
-        fact = f"'{path}' is a file and takes no query"
-        raise InputError(fact, "leave out the query, or give a database URL such as sqlite:///people.db")
+def _checked(reading: Reading) -> Reading:
+    """Return a reading whose settings can be, with a tab where one is written as a word."""
+    check_types(reading.types)
+    if reading.delimiter in ("tab", "\\t"):
+        reading = replace(reading, delimiter="\t")
+    check_settings(reading)
+    return reading
+
+
+def _read_database(url: str, reading: Reading, report: Callable[[int], None]) -> pl.DataFrame:
+    if reading.query is None and reading.table is not None:
+        return read_table(url, reading.table, report)
+    return read_query(url, reading.query, report)
+
+
+def _finish(frame: pl.DataFrame, where: str, kind: Types, reading: Reading) -> pl.DataFrame:
+    """Give the columns of a format with types the declared ones."""
+    if not frame.height:
+        fact = f"{where} has no rows"
+        raise InputError(fact, "check that the export was complete")
+    plain = _without_tokens(to_polars(frame), reading, kind)
+    texts = [name for name in reading.date_formats if name in plain.columns and plain[name].dtype == pl.String]
+    dates = {name: parse_dates(plain[name], reading.date_formats[name]) for name in texts if name not in reading.types}
+    plain = plain.with_columns(days for name, days in dates.items() if days.null_count() == plain[name].null_count())
+    return canonical_columns(declare(plain, reading.types, where, date_formats=reading.date_formats), reading)
+
+
+def _format(path: Path, given: Format | None) -> Format:
+    if given is not None:
+        return given
+    if str(path) == STANDARD_INPUT:
+        return named_format("csv")
+    if path.suffix.lower() == ".zip" and find_format(path) is None and path.is_file():
+        return format_of(member_name(path))
+    return format_of(path)
+
+
+def _check_opens(path: Path) -> None:
+    if str(path) == STANDARD_INPUT:
+        return
     try:
-        if path.is_dir():
-            fact = f"'{path}' is a folder"
-            is_release = (path / "manifest.json").exists()
-            raise InputError(fact, f"give {'the table that this release was made from' if is_release else 'a file'}")
-        with path.open("rb") as handle:
-            empty = not handle.read(1)
+        with path.open("rb"):
+            return
     except FileNotFoundError:
         fact = f"There is no file '{path}'"
         raise InputError(fact, f"check the name; the working folder is '{Path.cwd()}'") from None
     except OSError as error:
         fact = f"'{path}' cannot be opened: {error.strerror}"
         raise InputError(fact, "check that you have permission to read it") from None
-    format_of(path)
-    if empty:
+
+
+def _check_input(path: Path, kind: Format, reading: Reading) -> None:
+    if kind.name not in _DATABASE_FILES:
+        for setting in ("query", "table"):
+            if getattr(reading, setting) is not None:
+                fact = f"'{path}' is a file and takes no {setting}"
+                raise InputError(fact, f"leave out the {setting}, or give a database URL such as sqlite:///people.db")
+    if reading.sheet is not None and not kind.name.startswith("Excel"):
+        fact = f"'{path}' is not a workbook and has no sheets"
+        raise InputError(fact, "leave out the sheet")
+    if str(path) == STANDARD_INPUT:
+        if kind.types is not Types.NONE:
+            fact = f"{kind.name} cannot be read from standard input"
+            raise InputError(fact, "write it to a file first, or send CSV")
+        return
+    if path.stat().st_size == 0:
         fact = f"'{path}' is empty"
         raise InputError(fact, "check that the export was complete")
-    return path
 
 
-def _read_file(path: Path, kind: Format, reading: Reading, notify: Progress, note: Note) -> pl.DataFrame:
-    size = path.stat().st_size
+def _read_file(path: Path, kind: Format, reading: Reading, notify: Progress, findings: Findings) -> pl.DataFrame:
+    size = 0 if str(path) == STANDARD_INPUT else path.stat().st_size
     notify("reading", 0, size)
-    frame = kind.read(path, reading, lambda done: notify("reading", min(done, size), size), note)
+    frame = kind.read(path, reading, lambda done: notify("reading", min(done, size), size), findings)
     notify("reading", size, size)
     return frame
 
 
-def _guess_types(frame: pl.DataFrame, reading: Reading, notify: Progress) -> pl.DataFrame:
-    columns = []
-    for done, column in enumerate(frame):
-        notify("finding types", done, frame.width)
-        text = without_tokens(column, ["", *reading.missing_tokens])
-        columns.append(text if column.name in reading.types else guessed(text))
-    notify("finding types", frame.width, frame.width)
-    return pl.DataFrame(columns)
-
-
-def _without_tokens(frame: pl.DataFrame, tokens: list[str], kind: Types) -> pl.DataFrame:
-    if not tokens:
-        return frame
+def _without_tokens(frame: pl.DataFrame, reading: Reading, kind: Types) -> pl.DataFrame:
     changed = []
     for column in frame:
-        if column.dtype == pl.String:
+        tokens = [*reading.missing_tokens, *reading.missing_codes.get(column.name, ())]
+        if column.dtype == pl.String and tokens:
             text = without_tokens(column, tokens)
             # One token among numbers has turned the whole column into text.
             mixed = kind is Types.OF_CELLS and text.null_count() > column.null_count()
             changed.append(guessed(text) if mixed else text)
     return frame.with_columns(changed)
+
+
+def _once(note: Note) -> Note:
+    """Return a note that says each sentence once, however many files it is about."""
+    said: set[str] = set()
+
+    def say(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            note(text)
+
+    return say

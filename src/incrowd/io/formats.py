@@ -10,11 +10,14 @@ from pathlib import Path
 
 import polars as pl
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, ParameterError
 from incrowd.io.binary import read_arrow, read_parquet, write_arrow, write_parquet
+from incrowd.io.database_files import read_duckdb, read_sqlite
 from incrowd.io.delimited import read_delimited, write_delimited
 from incrowd.io.excel import read_excel, write_excel
-from incrowd.io.reading import Note, Reading
+from incrowd.io.opening import PACKINGS
+from incrowd.io.reading import Findings, Reading
+from incrowd.io.statistics_files import read_statistics
 
 Report = Callable[[int], None]
 
@@ -38,8 +41,8 @@ class Format:
     suffixes
         How the names of its files end; with two parts if they are packed.
     read
-        Reads a file as a `Reading` says; calls its third argument with the number of bytes done, if it knows, and its
-        last one with what should be known about the file.
+        Reads a file as a `Reading` says; calls its third argument with the number of bytes done, if it knows, and tells
+        its last one what should be known about the file.
     write
         Writes a frame to a path; None if the format can only be read.
     types
@@ -50,33 +53,42 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Path, Reading, Report, Note], pl.DataFrame]
+    read: Callable[[Path, Reading, Report, Findings], pl.DataFrame]
     write: Callable[[pl.DataFrame, Path], None] | None
     types: Types = Types.OF_COLUMNS
     extra: str | None = None
 
 
+def _packed(suffix: str) -> tuple[str, ...]:
+    return (suffix, *(suffix + packing for packing in PACKINGS))
+
+
 FORMATS: tuple[Format, ...] = (
-    Format("CSV", (".csv", ".csv.gz"), read_delimited, partial(write_delimited, delimiter=","), types=Types.NONE),
+    Format("CSV", _packed(".csv"), read_delimited, partial(write_delimited, delimiter=","), types=Types.NONE),
     Format(
         "TSV",
-        (".tsv", ".tsv.gz"),
+        _packed(".tsv"),
         partial(read_delimited, delimiter="\t"),
         partial(write_delimited, delimiter="\t"),
         types=Types.NONE,
     ),
-    Format("text", (".txt", ".txt.gz"), read_delimited, partial(write_delimited, delimiter="\t"), types=Types.NONE),
+    Format("text", _packed(".txt"), read_delimited, partial(write_delimited, delimiter="\t"), types=Types.NONE),
     Format("Parquet", (".parquet", ".pq"), lambda path, *_: read_parquet(path), write_parquet),
     Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, *_: read_arrow(path), write_arrow),
-    Format("Excel", (".xlsx",), lambda path, *_: read_excel(path), write_excel, types=Types.OF_CELLS, extra="excel"),
-    Format("Excel 97", (".xls",), lambda path, *_: read_excel(path), None, types=Types.OF_CELLS, extra="excel"),
+    Format("Excel", (".xlsx",), read_excel, write_excel, types=Types.OF_CELLS, extra="excel"),
+    Format("Excel 97", (".xls",), read_excel, None, types=Types.OF_CELLS, extra="excel"),
+    Format("SPSS", (".sav", ".zsav", ".por"), partial(read_statistics, kind="SPSS"), None, extra="stats"),
+    Format("Stata", (".dta",), partial(read_statistics, kind="Stata"), None, extra="stats"),
+    Format("SAS", (".sas7bdat", ".xpt"), partial(read_statistics, kind="SAS"), None, extra="stats"),
+    Format("SQLite", (".sqlite", ".sqlite3", ".db"), read_sqlite, None, extra="sql"),
+    Format("DuckDB", (".duckdb", ".ddb"), read_duckdb, None, extra="duckdb"),
 )
 
 
 def find_format(path: str | Path) -> Format | None:
     """Return the format of a file by its suffix, if it is one of ours."""
     suffixes = Path(Path(path).name.lower()).suffixes
-    suffix = "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    suffix = "".join(suffixes[-2:] if suffixes[-1:] and suffixes[-1] in PACKINGS else suffixes[-1:])
     return next((entry for entry in FORMATS if suffix in entry.suffixes), None)
 
 
@@ -92,7 +104,18 @@ def format_of(path: str | Path) -> Format:
     if found is None:
         known = [suffix for entry in FORMATS for suffix in entry.suffixes]
         fact = f"'{path}' has the suffix '{Path(path).suffix}', which is not a known format"
-        raise InputError(fact, f"use one of {', '.join(known)}, or a database URL")
+        hint = f"use one of {', '.join(known)}, or a database URL; or say what it is, for example format='csv'"
+        raise InputError(fact, hint)
+    return found
+
+
+def named_format(name: str) -> Format:
+    """Return the format that somebody names by a suffix without its dot, or by its name."""
+    plain = name.lower().removeprefix(".")
+    found = next((entry for entry in FORMATS if f".{plain}" in entry.suffixes or plain == entry.name.lower()), None)
+    if found is None:
+        fact = f"There is no format '{name}'"
+        raise ParameterError(fact, f"use one of {', '.join(entry.suffixes[0][1:] for entry in FORMATS)}")
     return found
 
 

@@ -1,9 +1,10 @@
-"""Reading: everything that somebody may have to say about how a source is to be read."""
+"""Reading: everything that somebody may have to say about how a source is to be read, and what a reader found out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 Note = Callable[[str], None]
 """Called with a sentence about what was found or decided while reading; it never quotes a cell."""
@@ -15,6 +16,8 @@ class Reading:
 
     Attributes
     ----------
+    format
+        The format of what has no name, such as standard input, or a misleading one: a suffix without its dot.
     query, table
         What to ask a database for: a query, or all of a table.
     sheet
@@ -31,8 +34,12 @@ class Reading:
         Texts that stand for a missing value in every column.
     missing_codes
         Texts and numbers, as they are written in the source, that stand for a missing value in one column.
+    canonical
+        Columns that stay text (their type is `str`), with numbers (`int`, `float`) or dates (`date`) written the one
+        way that needs no settings: ``3.14`` for ``3,14``, ``1998-03-22`` for ``22.03.1998``. The rest stays as it is.
     """
 
+    format: str | None = None
     query: str | None = None
     table: str | None = None
     sheet: str | None = None
@@ -45,3 +52,56 @@ class Reading:
     date_formats: Mapping[str, str] = field(default_factory=dict)
     missing_tokens: tuple[str, ...] = ()
     missing_codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    canonical: Mapping[str, str] = field(default_factory=dict)
+
+    def with_settings(self, given: Reading | None) -> Reading:
+        """Return this reading with whatever another one sets; formats and types by column are joined."""
+        if given is None:
+            return self
+        changed: dict[str, Any] = {}
+        for each in fields(given):
+            value = getattr(given, each.name)
+            if value:
+                own = getattr(self, each.name)
+                changed[each.name] = {**own, **value} if isinstance(value, Mapping) else value
+        return replace(self, **changed)
+
+    def date_format_of(self, column: str) -> str | None:
+        """Return how dates are written in a column, if that is given."""
+        return self.date_formats.get(column, self.date_format)
+
+
+FILE_SETTINGS = ("format", "table", "sheet", "encoding", "delimiter", "decimal", "thousands", "date_format")
+"""Settings of a reading that tell how one file is written; a schema may keep them."""
+
+
+@dataclass
+class Findings:
+    """What a reader found out about a source.
+
+    Attributes
+    ----------
+    note
+        Called with sentences for people.
+    taken
+        Settings of `Reading` that were not given and were found in the source.
+    date_formats
+        The same of dates, by column.
+    first_line
+        The line of a text file in which the first row stands, if each row is one line.
+    """
+
+    note: Note = lambda _text: None
+    taken: dict[str, str] = field(default_factory=dict)
+    date_formats: dict[str, str] = field(default_factory=dict)
+    first_line: int | None = None
+
+    def take(self, setting: str, value: str, text: str) -> None:
+        """Remember a setting that was found, and say so."""
+        if self.taken.get(setting) != value:
+            self.note(text)
+        self.taken[setting] = value
+
+    def place(self, row: int) -> str:
+        """Say where a row is, counted from 0."""
+        return f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"

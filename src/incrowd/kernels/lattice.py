@@ -58,13 +58,13 @@ def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64
         Set to the costs of those rows, per line.
     """
     keys, sizes, mask = rows.keys, rows.sizes, rows.slots - 1
-    for slot in range(rows.slots):
-        sizes[slot] = EMPTY
+    for empty in range(rows.slots):
+        sizes[empty] = EMPTY
     for i in range(len(rows.weights)):
         key = np.int64(0)
         for m in range(len(lines)):
             key += rows.values[i, lines[m]] * strides[m]
-        slot = (key ^ (key >> 15) ^ (key >> 31)) * np.int64(0x9E3779B97F4A7C1) >> 20 & mask
+        slot = np.int64((key ^ (key >> 15) ^ (key >> 31)) * np.int64(0x9E3779B97F4A7C1) >> 20 & mask)
         while sizes[slot] != EMPTY and keys[slot] != key:
             slot = (slot + 1) & mask
         if sizes[slot] == EMPTY:

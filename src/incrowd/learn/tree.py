@@ -248,13 +248,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         kept = self._released_attributes(schema, names)
         specs: dict[str, Any] = {names[m]: self.hierarchies_[m] for m in kept}
         attributes = [replace(a, hierarchy=specs.get(a.name, a.hierarchy)) for a in schema.attributes.values()]
-        built = Schema.of(
-            attributes,
-            target=schema.target,
-            missing=schema.missing,
-            missing_tokens=schema.missing_tokens,
-            rest=schema.rest,
-        )
+        built = schema.with_attributes(attributes)
         original = io.to_polars(frame)
         table = Table.encode(original, built)
         lo, hi = boxes_of(self.tree_, self._span_codes, self.public_, self.hierarchies_)

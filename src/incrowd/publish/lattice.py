@@ -48,6 +48,7 @@ from incrowd.publish.iac import Generalized, Suppression, at_levels, level_bound
 from incrowd.publish.prices import Loss
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 
+Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -228,8 +229,8 @@ class Search:
         starts = np.append(0, np.cumsum(n_lines))[:-1]
         roots = np.repeat(left * priced[:, starts], n_lines, axis=1)
         slots = 1 << (2 * n_distinct).bit_length()
-        room = [np.empty(slots, np.int64) for _ in range(2)]
-        rows = Rows(values, priced, weights, slots, *room, np.empty(n_distinct, np.int64))
+        keys, counts = np.empty(slots, np.int64), np.empty(slots, np.int64)
+        rows = Rows(values, priced, weights, slots, keys, counts, np.empty(n_distinct, np.int64))
         most = suppress * table.n_rows
         least = np.minimum(priced, roots).sum(axis=0)
         return cls(
@@ -268,7 +269,7 @@ class Search:
             raise InfeasibleError(fact, "allow more rows to be suppressed, or ask for less")
         return replace(best, looked_at=looked_at)
 
-    def _look(self, node: int, lines: Int64, above: _Above, best: float | None) -> Found | None:
+    def _look(self, node: int, lines: Int32, above: _Above, best: float | None) -> Found | None:
         """Return the node at these lines if it may be published and loses less than the best one."""
         monotone = not self.privacy.about_sensitive
         if monotone:
@@ -291,7 +292,7 @@ class Search:
         loss = self._exactly(lines, left)
         return None if best is not None and loss >= best * (1 - _SAME) else Found(generalized, left, loss, 0)
 
-    def _count(self, lines: Int64, sums: Floats) -> int:
+    def _count(self, lines: Int32, sums: Floats) -> int:
         strides, size = [], 1
         for line in lines:
             strides.append(size)
@@ -303,7 +304,7 @@ class Search:
         sums[:] = self.rows.costs[small].sum(axis=0)
         return int(self.rows.weights[small].sum())
 
-    def _exactly(self, lines: Int64, left: npt.NDArray[np.bool_]) -> float:
+    def _exactly(self, lines: Int32, left: npt.NDArray[np.bool_]) -> float:
         row_of, _ = label_groups(self.table.codes)
         share = np.bincount(row_of, left, len(self.rows.weights)) / self.rows.weights
         kept = (self.rows.costs[:, lines].sum(axis=1) * (1 - share)).sum()
@@ -320,7 +321,7 @@ class _Above:
         self._of = np.zeros(n_nodes, np.int32)  # which of `_more` holds for each node
         self._more: list[Floats] = [np.zeros(len(self._roots))]
 
-    def inherit(self, nodes: Int64, depths: Int64, lines: Int64) -> Floats:
+    def inherit(self, nodes: Int64, depths: Int32, lines: Int32) -> Floats:
         """Return how much more than the bound each node loses at least, and remember the node above that says so."""
         more = np.array(self._more)
         best = np.full(len(nodes), -1.0)
@@ -332,7 +333,7 @@ class _Above:
             at = np.flatnonzero(has)[better]
             best[at] = said[better]
             self._of[nodes[at]] = above[better]
-        return np.maximum(best, 0.0)
+        return np.asarray(np.maximum(best, 0.0))
 
     def note(self, node: int, sums: Floats, *, allowed: bool) -> None:
         """Keep what the small groups of a node cost at every line, beside what they cost when suppressed."""

@@ -19,7 +19,7 @@ import polars as pl
 from incrowd import io
 from incrowd.coding import clean
 from incrowd.errors import SchemaError
-from incrowd.manifest import ProjectionsManifest, Shown
+from incrowd.manifest import Missing, ProjectionsManifest, Shown
 from incrowd.release.intervals import in_intervals
 from incrowd.release.release import Release
 
@@ -117,8 +117,12 @@ class ProjectionRelease(Release):
 
     def clean_quasi(self, source: pl.DataFrame) -> list[pl.Series]:
         """Return the quasi-identifiers of other rows, with missing tokens as when this release was made."""
-        tokens = self.manifest.missing.tokens
-        return [clean(source[name], None, None, tokens) for name in self.features[0] if name in source.columns]
+        missing = self.manifest.missing
+        return [
+            clean(source[name], None, None, missing.tokens, missing.codes_of(name))
+            for name in self.features[0]
+            if name in source.columns
+        ]
 
     def coded_tables(self, *, labels: bool = True) -> tuple[pl.DataFrame, ...]:
         """Return the projections."""
@@ -163,13 +167,13 @@ class AsPublished:
         The entries of the manifest.
     kept
         For columns with suppressed values, those that were not.
-    tokens
-        Texts that mean missing.
+    missing
+        What means missing.
     """
 
     columns: tuple[Shown, ...]
     kept: Mapping[str, pl.Series]
-    tokens: tuple[str, ...]
+    missing: Missing
 
     @classmethod
     def of(cls, release: ProjectionRelease) -> AsPublished:
@@ -181,7 +185,7 @@ class AsPublished:
             for column in columns
             if column.suppressed
         }
-        return cls(columns, kept, release.manifest.missing.tokens)
+        return cls(columns, kept, release.manifest.missing)
 
     def __call__(self, frame: Any) -> pl.DataFrame:  # noqa: ANN401
         """Return the columns of a release, in the order of its manifest, of other rows."""
@@ -196,10 +200,11 @@ class AsPublished:
     def _shown(self, values: pl.Series, column: Shown) -> pl.Series:
         if column.role == "other":
             return values
+        codes = self.missing.codes_of(column.name)
         if column.cuts is None:
-            values = clean(values, column.type, None, self.tokens)
+            values = clean(values, column.type, None, self.missing.tokens, codes)
         else:
-            values = in_intervals(clean(values, "float", None, self.tokens), column.cuts)
+            values = in_intervals(clean(values, "float", None, self.missing.tokens, codes), column.cuts)
         if column.name in self.kept:
             values = values.set(~values.is_in(self.kept[column.name].implode()).fill_null(value=False), None)
         return values

@@ -300,9 +300,10 @@ class RowRelease(Release):
 
     def clean_quasi(self, source: pl.DataFrame) -> list[pl.Series]:
         """Return the quasi-identifiers of other rows, with missing tokens and types as when this release was made."""
-        tokens = self.manifest.missing.tokens
+        missing = self.manifest.missing
         return [
-            clean_like(h, source[name], tokens) for h, name in zip(self._exact_hierarchies(), self.quasi, strict=True)
+            clean_like(h, source[name], missing.tokens, missing.codes_of(name))
+            for h, name in zip(self._exact_hierarchies(), self.quasi, strict=True)
         ]
 
     def _exact_hierarchies(self) -> tuple[Hierarchy, ...]:

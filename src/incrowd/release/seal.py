@@ -138,7 +138,7 @@ def seal_rows(
         method=method,
         guarantees=tuple(guarantees),
         rows=RowCounts(table.n_input, table.n_input - table.n_rows, table.n_rows - len(kept), len(kept)),
-        missing=Missing(schema.missing, tuple(schema.missing_tokens)),
+        missing=Missing(schema.missing, tuple(schema.missing_tokens), schema.missing_codes),
         dropped=tuple(table.dropped),
         incrowd=__version__,
         polars=pl.__version__,

@@ -43,7 +43,7 @@ def propose_for_names(values: pl.Series, *, has_class: bool = True) -> tuple[Spe
     names: list[str] = counts.to_series(0).to_list()
     n = len(names)
     if n >= WIDE and are_codes(names):
-        return prefixes(branching=_BRANCHING), (
+        return prefixes_for(n), (
             f"{n} distinct codes that share beginnings: shortened from the right, such as E11.* and E1***"
         )
     at, n_words = _shared_words(names) if n >= WIDE else ("", 0)
@@ -59,6 +59,11 @@ def propose_for_names(values: pl.Series, *, has_class: bool = True) -> tuple[Spe
         return by_class(), f"{n} distinct names: ordered by how often each class occurs with them{rare}; {_OWN}"
     kept = counted(n - n_rare, "is common", "are common")
     return common(), f"{n} distinct names that share no words: {kept} and kept longest, rare ones are joined; {_OWN}"
+
+
+def prefixes_for(n_distinct: int) -> Spec:
+    """Return beginnings of codes; where there are many codes, with steps between beginnings."""
+    return prefixes(branching=_BRANCHING) if n_distinct >= WIDE else prefixes()
 
 
 def is_code_system(values: pl.Series) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import polars as pl
 
 from incrowd.errors import SchemaError
-from incrowd.hierarchy import Intervals, Spec, dates, prefixes
+from incrowd.hierarchy import Intervals, Spec, dates
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.io.columns import guessed, without_tokens
-from incrowd.schema.name_proposal import is_code_system, propose_for_names
+from incrowd.schema.code_columns import CodeColumn, find_code_column
+from incrowd.schema.name_proposal import prefixes_for, propose_for_names
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
+from incrowd.schema.suspects import WORDS, Suspect, find_suspects, line_for
 
 _NEAR_UNIQUE = {"str": 0.5, "int": 0.9}  # share of distinct values from which a column identifies people
 _FEW_ROWS = 20  # below this many rows distinctness says nothing
@@ -27,27 +30,33 @@ _NAMES_PEOPLE = re.compile(
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
-_MAY_MEAN_MISSING = ["?", "-", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "k.A.", "unknown", "unbekannt"]
+_PADDED = r"^\d{1,10}$"
+_TAKEN = "; texts listed in missing_tokens count as missing"
+_TARGET = "you named it as the class to predict: it is released as it is, and whoever knows it may use it to link rows"
 
 
-def propose(frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[str, ...]) -> Schema:
+def propose(
+    frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[str, ...], target: str | None = None
+) -> Schema:
     """Guess a role, a type and a hierarchy for each column."""
-    if sensitive is not None:
-        require_columns([sensitive], frame.columns)
+    require_columns([name for name in (sensitive, target) if name is not None], frame.columns)
     why_sensitive = "you named it as sensitive"
     if sensitive is None:
-        sensitive, why_sensitive = _guess_sensitive(frame)
+        sensitive, why_sensitive = _guess_sensitive(frame.drop(target) if target is not None else frame)
     missing_tokens += tuple(token for token in _among_numbers(frame) if token not in missing_tokens)
-    attributes = [
-        Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
-        if column.name == sensitive
-        else _attribute(column, missing_tokens)
-        for column in frame.iter_columns()
-    ]
+    attributes = []
+    for column in frame.iter_columns():
+        if column.name == sensitive:
+            found = Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
+            attributes.append(_with_suspects(found, find_suspects(column)))
+        elif column.name == target:
+            attributes.append(Attribute(column.name, Role.OTHER, type=_type(column), why=_TARGET))
+        else:
+            attributes.append(_attribute(column, missing_tokens))
     if not any(attribute.role is Role.QUASI for attribute in attributes):
         fact = "No column looks like a quasi-identifier: all others are empty or identify people"
         raise SchemaError(fact, "write the schema by hand, or check that this is the right table")
-    return Schema.of(attributes, missing_tokens=missing_tokens)
+    return Schema.of(attributes, missing_tokens=missing_tokens, target=target if target != sensitive else None)
 
 
 def _type(column: pl.Series) -> str | None:
@@ -71,32 +80,45 @@ def _among_numbers(frame: pl.DataFrame) -> list[str]:
     """Return common marks of a missing value that occur among numbers or dates, and would make the column text."""
     found: list[str] = []
     for column in frame.iter_columns():
-        if column.dtype == pl.String() and type_of(guessed(without_tokens(column, _MAY_MEAN_MISSING))) != "str":
-            found += [token for token in _MAY_MEAN_MISSING if token not in found and (column == token).any()]
+        if column.dtype == pl.String() and _is_typed(without_tokens(column, WORDS)):
+            found += [token for token in WORDS if token not in found and (column == token).any()]
     return found
+
+
+def _is_typed(text: pl.Series) -> bool:
+    """Tell whether all of a column of text is numbers, with zeros in front or not, or dates."""
+    known = text.drop_nulls()
+    return type_of(guessed(text)) != "str" or bool(len(known) and known.str.contains(_PADDED).all())
 
 
 def _attribute(column: pl.Series, missing_tokens: tuple[str, ...]) -> Attribute:
     note = ""
     if column.dtype == pl.String() and missing_tokens:
         cleaned = without_tokens(column, missing_tokens)
-        column = guessed(cleaned) if cleaned.null_count() > column.null_count() else cleaned
-        note = "" if column.dtype == pl.String() else "; texts listed in missing_tokens count as missing"
-    kind = type_of(column)
+        found = guessed(cleaned) if cleaned.null_count() > column.null_count() else cleaned
+        note = "" if _is_typed(column) or not _is_typed(cleaned) else _TAKEN
+        column = found
     values = column.drop_nulls()
-    n, distinct = len(values), values.n_unique()
-    found = _why_identifier(values, kind, distinct)
-    if n == 0:
-        found = "empty: it has no values"
-    if found:
-        return Attribute(column.name, Role.IDENTIFIER, type=_type(column), why=found)
-    spec, why = _hierarchy(values, kind, distinct)
-    why += note
-    if kind == "str":
-        text = values.cast(pl.String())
-        tokens = [token for token in _MAY_MEAN_MISSING if (text == token).any()]
-        why += f"; {', '.join(map(repr, tokens))} may mean missing: if so, list it in missing_tokens" if tokens else ""
-    return Attribute(column.name, Role.QUASI, spec, _type(column), why)
+    code = find_code_column(values)
+    if code is not None and code.numbers:
+        column = values = values.str.strip_chars(" ").cast(pl.Int64())
+    kind, distinct = type_of(column), values.n_unique()
+    why_not = "empty: it has no values" if len(values) == 0 else None
+    if why_not is None and code is None:
+        why_not = _why_identifier(values, kind, distinct)
+    if why_not:
+        return Attribute(column.name, Role.IDENTIFIER, type=_type(column), why=why_not)
+    spec, why = _hierarchy(values, kind, distinct, code)
+    found_attribute = Attribute(column.name, Role.QUASI, spec, _type(column), why + note)
+    return _with_suspects(found_attribute, find_suspects(column))
+
+
+def _with_suspects(attribute: Attribute, suspects: list[Suspect]) -> Attribute:
+    if not suspects:
+        return attribute
+    what = ", ".join(suspect.text for suspect in suspects)
+    why = f"{attribute.why}; {what} may mean missing: then set {line_for(suspects)}"
+    return replace(attribute, why=why, suspects=tuple(suspect.code for suspect in suspects))
 
 
 def _why_identifier(values: pl.Series, kind: str, distinct: int) -> str | None:
@@ -120,7 +142,7 @@ def _why_identifier(values: pl.Series, kind: str, distinct: int) -> str | None:
     if text.str.contains("@", literal=True).mean() == 1.0:
         return "email addresses"
     if text.str.contains(_LOCAL_DATE).all():
-        return "dates in another format than 2024-03-05: convert them, and they become a quasi-identifier"
+        return "dates in another format than 2024-03-05: give --date-format, and they become a quasi-identifier"
     if distinct > _NEAR_UNIQUE[kind] * n and not text.str.contains(_ISO_DATE).all():
         return f"text, {distinct} distinct values in {n} rows: it probably identifies people"
     return None
@@ -134,26 +156,22 @@ def _is_counter(values: pl.Series) -> bool:
 def propose_hierarchy(column: pl.Series, *, has_class: bool = True) -> tuple[Spec | None, str]:
     """Return what the values of a column may become, and why; without a class, none that needs one."""
     values = column.drop_nulls()
-    spec, why = _hierarchy(values, type_of(column), values.n_unique())
+    spec, why = _hierarchy(values, type_of(column), values.n_unique(), find_code_column(values))
     if spec is None or has_class or not spec.supervised:
         return spec, why
     return propose_for_names(values, has_class=False)
 
 
-def _hierarchy(values: pl.Series, kind: str, distinct: int) -> tuple[Spec | None, str]:
+def _hierarchy(values: pl.Series, kind: str, distinct: int, code: CodeColumn | None) -> tuple[Spec | None, str]:
+    if code is not None and (kind == "int" or distinct > _SUPPRESS_ONLY):
+        return Intervals() if code.numbers else prefixes_for(distinct), code.why
     if kind == "date":
         return Intervals(), f"dates, {distinct} distinct: ranges of days; kind 'dates' uses months, quarters and years"
-    if kind == "int" and re.search("zip|postal|postcode|plz", values.name, re.IGNORECASE):
-        return prefixes(), f"postal codes, {distinct} distinct: shortened from the right, such as 100**"
-    if kind == "int" and is_code_system(values):
-        return prefixes(), f"codes of a classification, {distinct} distinct: shortened from the right, such as 22**"
     if kind in ("int", "float"):
         return Intervals(), f"numbers, {distinct} distinct: ranges such as 21-30"
     if kind == "bool" or distinct <= _SUPPRESS_ONLY:
         return None, f"{distinct} distinct values: kept or suppressed"
     text = values.cast(pl.String())
-    if text.str.contains(r"^\d{3,10}$").all() and text.str.len_chars().n_unique() == 1:
-        return prefixes(), f"digits of one length, {distinct} distinct: shortened from the right, such as 100**"
     if text.str.contains(_ISO_DATE).all():
         return dates(), f"dates as text, {distinct} distinct"
     return propose_for_names(text)

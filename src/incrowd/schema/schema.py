@@ -45,6 +45,12 @@ class Attribute:
         How to read the column from text; ``None`` leaves it to the reader.
     why
         The reason of a proposal, for the person who reviews it.
+    missing
+        Values of this column that mean missing, as text: ``("-9", "99")``; numbers are compared as numbers.
+    date_format
+        How dates are written in a text file, such as ``%d.%m.%Y``; ``None`` leaves it to the reader.
+    suspects
+        Values that a proposal suspects to mean missing; they mean nothing until they are in `missing`.
     """
 
     name: str
@@ -52,11 +58,18 @@ class Attribute:
     hierarchy: Spec | None = None
     type: str | None = None
     why: str = ""
+    missing: tuple[str, ...] = ()
+    date_format: str | None = None
+    suspects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.type not in (None, *TYPES):
             fact = f"Column {self.name!r} has the unknown type {self.type!r}"
             raise SchemaError(fact, f"use {', '.join(TYPES)}, or leave it out")
+        object.__setattr__(self, "missing", as_codes(self.name, self.missing))
+        if self.missing and self.role is Role.OTHER:
+            fact = f"Column {self.name!r} is released as it is, and lists values that mean missing"
+            raise SchemaError(fact, "leave out its setting missing, or give it the role quasi or sensitive")
 
     def build(
         self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None, least: float = 1
@@ -101,6 +114,10 @@ class Schema:
         What to do with a column that has no role: ``"error"`` or ``"drop"``.
     types
         How to read columns: ``{"zip": "str"}``. Known types are int, float, str, date and bool.
+    missing_codes
+        Values that mean missing in one column: ``{"age": [-9, 99]}``.
+    reading
+        How the file of the table is written, where the reader cannot find it out: encoding, decimal sign, and so on.
 
     Examples
     --------
@@ -122,6 +139,8 @@ class Schema:
         missing_tokens: Iterable[str] = (),
         rest: Literal["error", "drop"] = "error",
         types: Mapping[str, str] | None = None,
+        missing_codes: Mapping[str, Iterable[Any]] | None = None,
+        reading: io.Reading | None = None,
     ) -> None:
         hierarchies = quasi if isinstance(quasi, Mapping) else dict.fromkeys(_names(quasi, "quasi"))
         attributes = [Attribute(name, Role.QUASI, _checked(name, spec)) for name, spec in hierarchies.items()]
@@ -129,9 +148,13 @@ class Schema:
         attributes += [Attribute(name, Role.IDENTIFIER) for name in _names(identifiers, "identifiers")]
         if sensitive is not None:
             attributes.append(Attribute(_one_name(sensitive), Role.SENSITIVE))
-        require_columns(list(types or {}), [attribute.name for attribute in attributes])
-        attributes = [replace(attribute, type=(types or {}).get(attribute.name)) for attribute in attributes]
-        self._set(attributes, target, missing, missing_tokens, rest)
+        codes = dict(missing_codes or {})
+        require_columns([*(types or {}), *codes], [attribute.name for attribute in attributes])
+        attributes = [
+            replace(a, type=(types or {}).get(a.name), missing=as_codes(a.name, codes.get(a.name, ())))
+            for a in attributes
+        ]
+        self._set(attributes, target, missing, missing_tokens, rest, reading)
 
     @classmethod
     def of(
@@ -142,10 +165,11 @@ class Schema:
         missing: Missing = "value",
         missing_tokens: Iterable[str] = (),
         rest: Literal["error", "drop"] = "error",
+        reading: io.Reading | None = None,
     ) -> Schema:
         """Make a schema from attributes."""
         schema = cls.__new__(cls)
-        schema._set(list(attributes), target, missing, missing_tokens, rest)
+        schema._set(list(attributes), target, missing, missing_tokens, rest, reading)
         return schema
 
     def _set(
@@ -155,6 +179,7 @@ class Schema:
         missing: Missing,
         missing_tokens: Iterable[str],
         rest: Literal["error", "drop"],
+        reading: io.Reading | None = None,
     ) -> None:
         self.attributes = {attribute.name: attribute for attribute in attributes}
         names = [attribute.name for attribute in attributes]
@@ -189,6 +214,7 @@ class Schema:
             fact = f"The target {target!r} is not a released column of the schema"
             raise SchemaError(fact, "give it the role other or sensitive")
         self.missing, self.missing_tokens, self.rest = missing, missing_tokens, rest
+        self.file = reading or io.Reading()
 
     def with_role(self, role: Role) -> list[str]:
         """Names of the columns of one role, in order."""
@@ -215,16 +241,36 @@ class Schema:
         return {name: attribute.type for name, attribute in self.attributes.items() if attribute.type}
 
     @property
+    def missing_codes(self) -> dict[str, tuple[str, ...]]:
+        """Values that mean missing in one column, of the quasi-identifiers and the sensitive column."""
+        coded = [*self.quasi, *([self.sensitive] if self.sensitive else [])]
+        return {name: self.attributes[name].missing for name in coded if self.attributes[name].missing}
+
+    @property
     def reading(self) -> io.Reading:
         """How to read the table."""
-        return io.Reading(types=self.types, missing_tokens=self.missing_tokens)
+        return replace(
+            self.file,
+            types=self.types,
+            date_formats={name: a.date_format for name, a in self.attributes.items() if a.date_format},
+            missing_tokens=self.missing_tokens,
+            missing_codes=self.missing_codes,
+        )
+
+    def with_attributes(self, attributes: Iterable[Attribute]) -> Schema:
+        """Return this schema with other attributes."""
+        return Schema.of(
+            attributes,
+            target=self.target,
+            missing=self.missing,
+            missing_tokens=self.missing_tokens,
+            rest=self.rest,
+            reading=self.file,
+        )
 
     def with_types(self, types: Mapping[str, str]) -> Schema:
         """Return this schema with these types declared."""
-        attributes = [replace(a, type=types.get(a.name, a.type)) for a in self.attributes.values()]
-        return Schema.of(
-            attributes, target=self.target, missing=self.missing, missing_tokens=self.missing_tokens, rest=self.rest
-        )
+        return self.with_attributes(replace(a, type=types.get(a.name, a.type)) for a in self.attributes.values())
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a frame whose columns do not fit."""
@@ -241,11 +287,24 @@ class Schema:
             )
 
     @classmethod
-    def propose(cls, frame: Any, *, sensitive: str | None = None, missing_tokens: Iterable[str] = ()) -> Schema:  # noqa: ANN401
+    def propose(
+        cls,
+        frame: Any,  # noqa: ANN401
+        *,
+        sensitive: str | None = None,
+        target: str | None = None,
+        missing_tokens: Iterable[str] = (),
+    ) -> Schema:
         """Guess roles, types and hierarchies from the data, each with a reason; a person must review them."""
         from incrowd.schema.proposal import propose  # noqa: PLC0415
 
-        return propose(io.to_polars(frame), sensitive, tuple(missing_tokens))
+        return propose(io.to_polars(frame), sensitive, tuple(missing_tokens), target)
+
+    def accept_suspects(self) -> Schema:
+        """Return this schema with all values that a proposal suspects as values that mean missing."""
+        return self.with_attributes(
+            replace(a, missing=(*a.missing, *a.suspects), suspects=()) for a in self.attributes.values()
+        )
 
     def to_toml(self, path: str | Path) -> None:
         """Write the schema as a commented TOML file, all of it or nothing."""
@@ -269,15 +328,34 @@ class Schema:
 
     def _key(self) -> tuple[object, ...]:
         attributes = [
-            (a.name, a.role, a.type, None if a.hierarchy is None else a.hierarchy.to_dict())
+            (a.name, a.role, a.type, None if a.hierarchy is None else a.hierarchy.to_dict(), a.missing, a.date_format)
             for a in self.attributes.values()
         ]
-        return attributes, self.target, self.missing, self.missing_tokens, self.rest
+        return attributes, self.target, self.missing, self.missing_tokens, self.rest, self.file
 
     def __repr__(self) -> str:
         quasi = ", ".join(f"{name}: {self.attributes[name].hierarchy!r}" for name in self.quasi)
         rest = f"other={self.other}, identifiers={self.identifiers}"
         return f"Schema(quasi={{{quasi}}}, sensitive={self.sensitive!r}, {rest})"
+
+
+def as_codes(column: str, codes: Any) -> tuple[str, ...]:  # noqa: ANN401 - as somebody wrote them
+    """Return values that mean missing as text; a few short ones, because they are published."""
+    given = [codes] if isinstance(codes, str | int | float) else list(codes)
+    texts = []
+    for code in given:
+        if isinstance(code, bool) or not isinstance(code, str | int | float) or code != code:  # noqa: PLR0124 - NaN
+            fact = f"Column {column!r} lists a {type(code).__name__} that means missing"
+            raise SchemaError(fact, "list numbers and texts, for example missing = [-9, 99]")
+        whole = isinstance(code, float) and code.is_integer()
+        texts.append(code.strip(" ") if isinstance(code, str) else str(int(code) if whole else code))
+    texts = list(dict.fromkeys(texts))
+    if len(texts) > _MOST_TOKENS or any(not 0 < len(text) <= _LONGEST_TOKEN for text in texts):
+        fact = f"Column {column!r} lists {len(texts)} values that mean missing, of up to "
+        fact += f"{max(map(len, texts))} characters"
+        hint = f"list at most {_MOST_TOKENS} of at most {_LONGEST_TOKEN} characters, none empty: they are published"
+        raise SchemaError(fact, hint)
+    return tuple(texts)
 
 
 def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 from incrowd import hierarchy
 from incrowd.errors import HierarchyError, SchemaError
 from incrowd.hierarchy import Spec, Taxonomy
-from incrowd.schema.schema import Attribute, Role, Schema
+from incrowd.io import FILE_SETTINGS, Reading
+from incrowd.schema.schema import Attribute, Role, Schema, as_codes
 
 _HEAD = """\
 # Schema of a table for incrowd. Please review every role: nobody knows these columns better than you.
@@ -23,8 +24,8 @@ _HEAD = """\
 # hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
-_SETTINGS = {"missing", "missing_tokens", "target", "rest", "columns"}
-_KEYS = {"role", "type", "hierarchy"}
+_SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
+_KEYS = {"role", "type", "hierarchy", "missing", "date_format"}
 
 
 def dumps(schema: Schema, folder: Path) -> str:
@@ -37,6 +38,10 @@ def dumps(schema: Schema, folder: Path) -> str:
     lines.append(f"rest = {_value(schema.rest)}  # columns not listed here: 'error' or 'drop'")
     if schema.target is not None and schema.target != schema.sensitive:
         lines.append(f"target = {_value(schema.target)}")
+    written = {name: value for name in FILE_SETTINGS if (value := getattr(schema.file, name)) is not None}
+    if written:
+        lines += ["", "[reading]  # how the file is written"]
+        lines += [f"{name} = {_value(value)}" for name, value in written.items()]
     for attribute in schema.attributes.values():
         lines.append("")
         if attribute.why:
@@ -45,6 +50,12 @@ def dumps(schema: Schema, folder: Path) -> str:
         lines.append(f"role = {_value(attribute.role.value)}")
         if attribute.type:
             lines.append(f"type = {_value(attribute.type)}")
+        if attribute.date_format:
+            lines.append(f"date_format = {_value(attribute.date_format)}")
+        if attribute.missing:
+            lines.append(f"missing = {_value([_code(text) for text in attribute.missing])}")
+        if attribute.suspects:
+            lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
         if attribute.role is Role.QUASI:
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
     return "\n".join(lines) + "\n"
@@ -69,8 +80,19 @@ def load(path: Path) -> Schema:
         fact = f"The schema '{path}' has no [columns.NAME] tables"
         raise SchemaError(fact, "write one table per column, with its role")
     attributes = [_attribute(name, column, path) for name, column in columns.items()]
-    settings = {key: data[key] for key in _SETTINGS - {"columns"} if key in data}
-    return Schema.of(attributes, **settings)
+    settings = {key: data[key] for key in _SETTINGS - {"columns", "reading"} if key in data}
+    return Schema.of(attributes, reading=_reading(data.get("reading", {}), path), **settings)
+
+
+def _reading(given: Any, path: Path) -> Reading:  # noqa: ANN401 - plain data
+    if not isinstance(given, Mapping) or not all(isinstance(value, str) for value in given.values()):
+        fact = f"The table [reading] of '{path}' does not consist of names and texts"
+        raise SchemaError(fact, 'write for example encoding = "latin-1"')
+    unknown = sorted(set(given) - set(FILE_SETTINGS))
+    if unknown:
+        fact = f"The table [reading] of '{path}' has the unknown setting {', '.join(map(repr, unknown))}"
+        raise SchemaError(fact, f"use one of {', '.join(FILE_SETTINGS)}")
+    return Reading(**given)
 
 
 def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
@@ -91,7 +113,24 @@ def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
     except HierarchyError as error:
         fact = f"Column {name!r} in '{path}': {error.fact}"
         raise HierarchyError(fact, error.hint) from error
-    return Attribute(name, Role(role), spec, column.get("type"))
+    form = column.get("date_format")
+    if form is not None and not isinstance(form, str):
+        fact = f"The date format of column {name!r} in '{path}' is not a text"
+        raise SchemaError(fact, 'write for example date_format = "%d.%m.%Y"')
+    codes = as_codes(name, column.get("missing", ()))
+    return Attribute(name, Role(role), spec, column.get("type"), missing=codes, date_format=form)
+
+
+def _code(text: str) -> int | float | str:
+    """Return a value that means missing as a number, if that is how it is written."""
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if str(number) == text:
+            return number
+    return text
 
 
 def hierarchy_text(spec: Spec | None, folder: Path) -> str:

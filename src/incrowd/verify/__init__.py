@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def verify(
     *,
     rows: Any = None,  # noqa: ANN401
     query: str | None = None,
+    reading: io.Reading | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
@@ -42,17 +44,21 @@ def verify(
         The table that the release was made from: a frame, a file, or a database URL with `query`.
     rows
         The original row number of each released row; by default the owner's private row map beside the folder.
+    reading
+        How else the original is to be read: its encoding, decimal sign, date format, and so on.
     progress
         Called with (stage, done, total) while the original is read.
     foreign
         The parameters of `verify_table`, for a table without a manifest.
     """
+    how = reading or io.Reading()
+    how = how if query is None else replace(how, query=query)
     if "quasi" in foreign:
         if original is not None or rows is not None:
             fact = "Parameter quasi is for a table from elsewhere, and original and rows are for a release folder"
             raise InputError(fact, "leave quasi out to check a release folder, or original and rows to check a table")
-        table = release if query is None else io.read(release, query=query, progress=progress)
-        return verify_table(table, **foreign)
+        is_file = isinstance(release, str | Path)
+        return verify_table(io.read_as(release, how, progress=progress) if is_file else release, **foreign)
     if foreign:
         fact = f"Without quasi-identifiers, {', '.join(foreign)} cannot be checked"
         hint = (
@@ -75,7 +81,7 @@ def verify(
         raise InputError(fact, f"verify the release beside it: '{public}'")
     numbers = _row_numbers(rows)
     if isinstance(original, str | Path):
-        original = read_original(folder, original, query=query, progress=progress)
+        original = read_original(folder, original, how, progress=progress)
     elif original is not None:
         original = io.to_polars(original)
     return check_folder(folder, original, numbers)

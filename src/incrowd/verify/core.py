@@ -78,7 +78,7 @@ def check_into(
         findings.skip("promises", "not checked: the payload cannot be read")
         return
     check_labels(findings, claims, payload)
-    findings.note_word(claims.tokens, claims.parameters, declared_names(claims, payload))
+    findings.note_word(claims.tokens, claims.codes, claims.parameters, declared_names(claims, payload))
     check_promises(findings, claims, payload)
     kept = read_private(findings, claims, private)
     if original is not None:

@@ -189,6 +189,34 @@ def without_tokens(column: pl.Series, tokens: Sequence[str]) -> pl.Series:
     return column
 
 
+def without_codes(column: pl.Series, kind: str | None, codes: Sequence[str]) -> pl.Series:
+    """Make missing what counts as missing in this column only: a text, or the number or day that it reads as.
+
+    Parameters
+    ----------
+    kind
+        The column's type; ``None`` if it is not known: then text counts as text.
+    """
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String())
+    if not codes or column.dtype == pl.Boolean or column.dtype.is_nested():
+        return column
+    own = {True: "int", column.dtype.is_float(): "float", column.dtype in (pl.Date, pl.Datetime): "date"}[True]
+    gone = pl.repeat(value=False, n=len(column), dtype=pl.Boolean(), eager=True)
+    if column.dtype == pl.String:
+        gone |= column.str.strip_chars(" ").is_in(list(codes)).fill_null(value=False)
+        kinds = [] if kind in (None, "str", "bool") else [kind]
+    else:
+        kinds = [own, *([] if kind in (None, "str", "bool") else [kind])]
+    for each in kinds:
+        values = convert(column, str(each))
+        known = convert(pl.Series(list(codes), dtype=pl.String()), str(each)).drop_nulls().unique().to_list()
+        gone |= values.is_in(pl.Series(known, dtype=values.dtype).implode()).fill_null(value=False)
+    return (
+        pl.select(pl.when(gone).then(None).otherwise(column).alias(column.name)).to_series() if gone.any() else column
+    )
+
+
 def is_day(value: object) -> bool:
     """Tell whether a value is a day in ISO form."""
     if not isinstance(value, str):

@@ -30,6 +30,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "a list": lambda v: isinstance(v, list),
     "a list of texts": _is_texts,
     "a list of lists of texts": lambda v: isinstance(v, list) and all(map(_is_texts, v)),
+    "an object of lists of texts": lambda v: isinstance(v, dict) and all(map(_is_texts, [list(v), *v.values()])),
     "a list of counts": _are_counts,
     "an object": lambda v: isinstance(v, dict) and all(isinstance(key, str) for key in v),
     "an object or null": lambda v: v is None or isinstance(v, dict),

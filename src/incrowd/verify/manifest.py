@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,7 @@ class Claims:
     rows: dict[str, int]
     policy: str
     tokens: tuple[str, ...]
+    codes: dict[str, tuple[str, ...]]
     domains: str
     quasi: tuple[Quasi, ...]
     sensitive: Sensitive | None
@@ -143,7 +145,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     parameters = read_method(reading, manifest)
     recoding = _one_of(reading, manifest, "recoding", ("homogeneous", "non-homogeneous"))
     rows = read_rows(reading, manifest)
-    policy, tokens = read_missing(reading, manifest)
+    policy, tokens, codes = read_missing(reading, manifest)
     domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
     quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
     sensitive = _read_sensitive(reading, manifest)
@@ -158,8 +160,22 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     reading.private += problems
     known = {} if problems or reading.unchecked else parameters
     claims = Claims(
-        recoding, promises, rows, policy, tokens, domains, quasi, sensitive, other, dropped, cells_of(method), known
+        recoding,
+        promises,
+        rows,
+        policy,
+        tokens,
+        codes,
+        domains,
+        quasi,
+        sensitive,
+        other,
+        dropped,
+        cells_of(method),
+        known,
     )
+    coded = [*(q.name for q in quasi), *([sensitive.name] if sensitive else [])]
+    check_code_names(reading, codes, coded)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:
@@ -219,17 +235,30 @@ def read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
     return {key: reading.field(rows, key, "a count", "rows.") for key in _ROW_KEYS}
 
 
-def read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return what happens to missing values, and the texts that mean missing."""
+def read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return what happens to missing values, the texts that mean missing, and what does so in one column only."""
     missing = reading.field(manifest, "missing", "an object") or {}
-    reading.closed(missing, ("policy", "tokens"), "missing")
+    reading.closed(missing, ("policy", "tokens", "codes"), "missing")
     policy = reading.field(missing, "policy", "text", "missing.")
     if policy not in (None, "drop", "value"):
         reading.manifest.append("missing.policy is neither drop nor value")
     tokens = reading.field(missing, "tokens", "a list of texts", "missing.") or []
     if len(set(tokens)) < len(tokens) or len(tokens) > _MOST_TOKENS or any(len(t) > _LONGEST_TOKEN for t in tokens):
         reading.private.append("missing.tokens are not a few short texts, each told once")
-    return str(policy), tuple(tokens)
+    codes = reading.field(missing, "codes", "an object of lists of texts", "missing.") if "codes" in missing else {}
+    for texts in (codes or {}).values():
+        short = all(0 < len(text) <= _LONGEST_TOKEN and text == text.strip(" ") for text in texts)
+        if not texts or len(set(texts)) < len(texts) or len(texts) > _MOST_TOKENS or not short:
+            reading.private.append("missing.codes are not a few short texts, each told once")
+    if codes == {} and "codes" in missing:
+        reading.private.append("missing.codes is there and has no codes")
+    return str(policy), tuple(tokens), {name: tuple(texts) for name, texts in (codes or {}).items()}
+
+
+def check_code_names(reading: Reading, codes: dict[str, tuple[str, ...]], coded: Sequence[str]) -> None:
+    """Codes belong to quasi-identifiers and the sensitive column, in alphabetical order."""
+    if list(codes) != sorted(set(codes) & set(coded)):
+        reading.private.append("missing.codes names other columns than the coded ones, or not in alphabetical order")
 
 
 def _read_all_quasi(reading: Reading, manifest: dict[str, Any], *, exact: bool) -> list[Quasi]:

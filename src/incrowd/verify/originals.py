@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.runs import workers
-from incrowd.verify.domain import Array, convert, without_tokens
+from incrowd.verify.domain import Array, convert, without_codes, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.published import numbers_of
 
@@ -71,13 +71,17 @@ def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
     wanted = [(q.name, q.type) for q in claims.quasi]
     wanted += [(claims.sensitive.name, claims.sensitive.type)] if claims.sensitive is not None else []
     with ThreadPoolExecutor(workers()) as pool:
-        found = list(pool.map(lambda about: read_column(original[about[0]], about[1], claims.tokens), wanted))
+        found = list(pool.map(lambda about: _read(original[about[0]], about[1], claims), wanted))
     dropped = np.zeros(original.height, np.bool_)
     if claims.policy == "drop":
         for column in found:
             dropped |= column.missing
     n_quasi = len(claims.quasi)
     return Originals(found[:n_quasi], found[n_quasi] if claims.sensitive is not None else None, dropped)
+
+
+def _read(column: pl.Series, kind: str, claims: Claims) -> Column:
+    return read_column(without_codes(column, kind, claims.codes.get(column.name, ())), kind, claims.tokens)
 
 
 def read_column(column: pl.Series, kind: str, tokens: Sequence[str]) -> Column:

@@ -9,7 +9,15 @@ from typing import Any
 
 from incrowd.verify.domain import TYPES, is_number
 from incrowd.verify.fields import Reading
-from incrowd.verify.manifest import FORMAT, Promise, read_method, read_missing, read_promises, read_rows
+from incrowd.verify.manifest import (
+    FORMAT,
+    Promise,
+    check_code_names,
+    read_method,
+    read_missing,
+    read_promises,
+    read_rows,
+)
 from incrowd.verify.methods import method_problems
 
 PAYLOAD = "projections"
@@ -79,6 +87,7 @@ class ProjectionClaims:
     rows: dict[str, int]
     policy: str
     tokens: tuple[str, ...]
+    codes: dict[str, tuple[str, ...]]
     target: Target
     quasi_sets: tuple[tuple[str, ...], ...]
     parts: tuple[tuple[str, ...], ...]
@@ -118,7 +127,7 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
     reading.field(manifest, "polars", "a version number")
     parameters = read_method(reading, manifest)
     rows = read_rows(reading, manifest)
-    policy, tokens = read_missing(reading, manifest)
+    policy, tokens, codes = read_missing(reading, manifest)
     target = _read_target(reading, manifest)
     columns = _read_columns(reading, manifest)
     promises = read_promises(reading, manifest, has_sensitive=True)
@@ -136,6 +145,7 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
         rows,
         policy,
         tokens,
+        codes,
         target,
         tuple(map(tuple, lists["quasi_sets"])),
         tuple(map(tuple, lists["parts"])),
@@ -144,6 +154,8 @@ def read_projection_claims(manifest: object) -> tuple[ProjectionClaims | None, R
         names["dropped"],
         {} if problems or reading.unchecked else parameters,
     )
+    coded = [*claims.quasi, *claims.left_out, *([target.name] if target.role == "sensitive" else [])]
+    check_code_names(reading, codes, coded)
     reading.manifest += _name_problems(claims, [column.name for column in columns])
     if reading.manifest:
         return None, reading

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.verify.compare import as_text, is_comparable, read_like
-from incrowd.verify.domain import ABSENT, OUTSIDE, Array, Values, convert, without_tokens
+from incrowd.verify.domain import ABSENT, OUTSIDE, Array, Values, convert, without_codes, without_tokens
 from incrowd.verify.groups import number_rows
 from incrowd.verify.original import row_map_problems
 from incrowd.verify.payload import wrong_rows
@@ -28,6 +28,7 @@ def check_original(
     private: Mapping[str, Any] | None,
 ) -> None:
     """Check all that the originals can show, with the row maps when there are some."""
+    original = _without_codes(claims, original)
     kept = _kept(findings, claims, original)
     if kept is None or any(frame.height != int(kept.sum()) for frame in frames):
         return
@@ -50,6 +51,16 @@ def check_original(
     findings.judge("same rows", problems, "each projection has the originals' rows, as often as they have them")
     _check_maps(findings, claims, tuples, kept, private)
     _check_sideways(findings, claims, frames, behind, originals)
+
+
+def _without_codes(claims: ProjectionClaims, original: pl.DataFrame) -> pl.DataFrame:
+    """Make missing what counts as missing in one column only."""
+    kinds = {name: "float" if column.cuts is not None else column.type for name, column in claims.columns.items()}
+    kinds[claims.target.name] = claims.target.type
+    present = [name for name in claims.codes if name in original.columns]
+    return original.with_columns(
+        without_codes(original[name], kinds.get(name), claims.codes[name]).alias(name) for name in present
+    )
 
 
 def _kept(findings: Findings, claims: ProjectionClaims, original: pl.DataFrame) -> Array | None:

@@ -66,7 +66,7 @@ def check_projections_into(
     others += [claims.target.name] if claims.target.role == "other" else []
     secret = [claims.target.name] if claims.target.role == "sensitive" else []
     findings.note_roles(claims.quasi, secret, others, [*claims.left_out, *claims.dropped])
-    findings.note_word(claims.tokens, claims.parameters)
+    findings.note_word(claims.tokens, claims.codes, claims.parameters)
     promises = counted(len(claims.promises), "promise")
     findings.judge("promises", reading.promises, f"{promises}, none trivially unsatisfiable")
     if not _check_columns(findings, claims, frames):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io as memory
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,21 @@ from incrowd.verify.projection_manifest import is_projections
 
 
 def read_original(
-    folder: Path, source: str | Path, *, query: str | None, progress: Callable[[str, int, int], None] | None
+    folder: Path, source: str | Path, how: io.Reading, *, progress: Callable[[str, int, int], None] | None
 ) -> pl.DataFrame:
-    """Read the table that a release was made from.
+    """Read the table that a release was made from; of numbers and dates the reader knows how people write them.
 
     Missing tokens mean something in quasi-identifiers and the sensitive column only, so they are not left to the
     reader, which would apply them to every column.
     """
     coded, untouched, tokens = reading_hints(folder)
     types = dict.fromkeys([*coded, *untouched], "str")
+    written = {name: kind for name, kind in coded.items() if kind in ("int", "float", "date")}
     try:
-        frame = io.read(source, query=query, types=types, progress=progress)
+        frame = io.read_as(source, replace(how, types=types, canonical=written), progress=progress)
     except InputError:
         # either the table lacks a column, and the check of the original says so, or this fails as well
-        frame = io.read(source, query=query, progress=progress)
+        frame = io.read_as(source, how, progress=progress)
     present = [name for name in coded if name in frame.columns and frame[name].dtype == pl.String]
     if not tokens or not present:
         return frame
@@ -38,23 +40,27 @@ def read_original(
     return frame.with_columns(pl.when(~told).then(pl.col(present)).name.keep())
 
 
-def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """Return the coded columns, the untouched ones to be read as text, and the missing tokens, as far as they are told.
+def reading_hints(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the coded columns with their types, the untouched ones to be read as text, and the missing tokens.
 
     Untouched text is compared as it stands, and truth values may be written as words or as numbers.
     """
     manifest, _ = read_json(folder / "manifest.json", [])
     if not isinstance(manifest, dict):
-        return [], [], []  # the manifest is not what it should be: its own check says so
+        return {}, [], []  # the manifest is not what it should be: its own check says so
     if is_projections(manifest):
         columns = _list(manifest.get("columns"))
-        coded = [name for known in _list(manifest.get("quasi_sets")) for name in _list(known)]
-        is_sensitive = _get(manifest.get("class"), "role") == "sensitive"
-        coded += [_get(manifest.get("class"), "name")] if is_sensitive else []
+        kinds = {_get(entry, "name"): _get(entry, "type") for entry in columns if is_text(_get(entry, "name"))}
+        known = [name for each in _list(manifest.get("quasi_sets")) for name in _list(each) if is_text(name)]
+        coded = {name: kinds.get(name) for name in known}
+        about = manifest.get("class")
+        coded |= {_get(about, "name"): _get(about, "type")} if _get(about, "role") == "sensitive" else {}
         others = [_get(entry, "name") for entry in columns if _get(entry, "role") == "other"]
         files = [f"projection-{number + 1}.parquet" for number in range(len(_list(manifest.get("parts"))))]
     else:
-        coded = [_get(entry, "name") for entry in [*_list(manifest.get("quasi")), manifest.get("sensitive")]]
+        entries = [*_list(manifest.get("quasi")), manifest.get("sensitive")]
+        named = [entry for entry in entries if is_text(_get(entry, "name"))]
+        coded = {_get(entry, "name"): _get(entry, "type") for entry in named}
         others, files = _list(manifest.get("other")), ["release.parquet"]
     schema: dict[str, pl.DataType] = {}
     for file in files:
@@ -64,7 +70,7 @@ def reading_hints(folder: Path) -> tuple[list[str], list[str], list[str]]:
             continue
     untouched = [name for name in others if is_text(name) and schema.get(name) in (pl.String, pl.Boolean)]
     tokens = _list(_get(manifest.get("missing"), "tokens"))
-    return list(filter(is_text, coded)), untouched, list(filter(is_text, tokens))
+    return {name: kind for name, kind in coded.items() if is_text(name)}, untouched, list(filter(is_text, tokens))
 
 
 def _list(value: object) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -155,9 +155,16 @@ class Findings:
         roles = [f"{what} {', '.join(names) or 'none'}" for what, names in said]
         self.judge("roles", [], "; ".join([*roles, f"not released {len(dropped)}"]))
 
-    def note_word(self, tokens: Sequence[str], parameters: dict[str, Any], more: Sequence[str] = ()) -> None:
+    def note_word(
+        self,
+        tokens: Sequence[str],
+        codes: Mapping[str, Sequence[str]],
+        parameters: dict[str, Any],
+        more: Sequence[str] = (),
+    ) -> None:
         """Note what else the manifest says on the owner's word: no table can show that it is so."""
         said = [f"missing tokens {', '.join(map(repr, tokens))}"] if tokens else []
+        said += [f"missing codes of {name!r} {', '.join(map(repr, texts))}" for name, texts in codes.items()]
         given = [f"parameters {json.dumps(parameters)}"] if parameters else []
         self.judge("owner's word", [], "; ".join([*said, *more, *given]) or "nothing else")
 

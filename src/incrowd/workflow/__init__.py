@@ -14,7 +14,8 @@ from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, save_repair, verify
-from incrowd.workflow.publishing import Proposal, Publication, expect, propose, publish
+from incrowd.workflow.proposing import Proposal, propose
+from incrowd.workflow.publishing import Publication, expect, publish
 
 __all__ = [
     "HierarchyReport",

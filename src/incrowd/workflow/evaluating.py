@@ -26,6 +26,7 @@ def evaluate(
     test: Source = None,
     original: Source = None,
     cv: int | str | None = None,
+    reading: Reading | None = None,
     run: Run | None = None,
     **settings: Any,  # noqa: ANN401
 ) -> Evaluation:
@@ -35,6 +36,8 @@ def evaluate(
     ----------
     source
         A release folder, with `test` and perhaps `original`; or a table, with `schema` and `parameters`.
+    reading
+        How the tables are to be read.
     settings
         The other parameters of `incrowd.evaluate`: classifiers, samples, training, test_rows, seed.
     """
@@ -51,7 +54,9 @@ def evaluate(
                 fact = f"'{source}' is a release folder: it needs test rows, and no schema, method, parameters or folds"
                 raise ParameterError(fact, f"run: incrowd evaluate {source} --test test.csv --original data.csv")
             release = load(Path(source))
-            how = Reading(types=release.types, missing_tokens=tuple(release.manifest.missing.tokens))
+            missing = release.manifest.missing
+            how = Reading(types=release.types, missing_tokens=missing.tokens, missing_codes=missing.codes)
+            how = how.with_settings(reading)
             rows: dict[str, Any] = {"holdout": read_source(test, how, run=work)}
             if original is not None:
                 rows["original"] = read_source(original, how, run=work)
@@ -63,7 +68,7 @@ def evaluate(
         if "k" not in given:
             fact = "The size of the smallest crowd is missing"
             raise ParameterError(fact, "give it, for example k=10")
-        how = roles.reading
+        how = roles.reading.with_settings(reading)
         publisher = make(method or default_method(roles), **given)
         holdout = None if test is None else read_source(test, how, run=work)
         frame = read_source(source, how, run=work)
@@ -77,6 +82,7 @@ def compare(
     methods: str = "mondrian,nsvdist",
     parameters: Mapping[str, Any] | None = None,
     test: Source = None,
+    reading: Reading | None = None,
     run: Run | None = None,
     **settings: Any,  # noqa: ANN401
 ) -> Comparison:
@@ -88,6 +94,8 @@ def compare(
         Names, comma-separated.
     parameters
         Parameters for all methods that have them.
+    reading
+        How the tables are to be read.
     settings
         The other parameters of `incrowd.compare`.
     """
@@ -98,7 +106,7 @@ def compare(
     with working(run) as work:
         work.check()
         roles = read_schema(schema, source)
-        how = roles.reading
+        how = roles.reading.with_settings(reading)
         own = _own_parameters(parameters or {}, methods)
         holdout = None if test is None else read_source(test, how, run=work)
         frame = read_source(source, how, run=work)

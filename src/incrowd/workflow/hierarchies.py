@@ -195,7 +195,7 @@ def hierarchy(
     settings: Mapping[str, Any] | None = None,
     target: str | None = None,
     k: int = 5,
-    query: str | None = None,
+    reading: io.Reading | None = None,
     run: Run | None = None,
 ) -> HierarchyReport:
     """Propose a hierarchy for a column, or compare one with the data.
@@ -216,6 +216,8 @@ def hierarchy(
         The class, for recipes that look at it; that of the schema if not given.
     k
         Rows of fewer people are not told.
+    reading
+        How the table is to be read, where the schema does not say it.
     """
     from incrowd.schema.schema import require_columns
 
@@ -224,10 +226,10 @@ def hierarchy(
         raise ParameterError(fact, "use a whole number, at least 1")
     with working(run) as work:
         roles = None if schema is None else read_schema(schema)
-        reading = io.Reading() if roles is None else roles.reading
-        if file is not None and column not in reading.types:
-            reading = replace(reading, types={**reading.types, column: "str"})  # codes such as 0110 stay as they are
-        frame = read_source(source, replace(reading, query=query), run=work)
+        how = (io.Reading() if roles is None else roles.reading).with_settings(reading)
+        if file is not None and column not in how.types:
+            how = replace(how, types={**how.types, column: "str"})  # codes such as 0110 stay as they are
+        frame = read_source(source, how, run=work)
         target = target or (None if roles is None else roles.target)
         require_columns([column, *([target] if target else [])], frame.columns)
         classes = None if target is None or target == column else frame[target]

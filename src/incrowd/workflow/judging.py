@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd import io
 from incrowd.errors import ParameterError
 from incrowd.runs import Run
-from incrowd.workflow.sources import Source, read_schema, read_source, working
+from incrowd.workflow.sources import Source, read_schema, read_source, settings, working
 
 if TYPE_CHECKING:
     from incrowd.attacks import AttackReport
@@ -29,6 +29,7 @@ def verify(
     original: Source = None,
     *,
     query: str | None = None,
+    reading: io.Reading | None = None,
     run: Run | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
@@ -36,13 +37,15 @@ def verify(
 
     Parameters
     ----------
+    query, reading
+        What to ask a database for, and how else the original (or the table) is to be read.
     foreign
         The parameters of `incrowd.verify.verify_table`: quasi, sensitive, k, l, l_kind, t, alpha.
     """
     from incrowd.verify import verify as check
 
     with working(run) as work:
-        return check(release, original, query=query, progress=work, **foreign)
+        return check(release, original, reading=settings(reading, query), progress=work, **foreign)
 
 
 def attack(
@@ -55,18 +58,24 @@ def attack(
     non_members: Source = None,
     seed: int = 0,
     query: str | None = None,
+    reading: io.Reading | None = None,
     run: Run | None = None,
 ) -> AttackReport:
-    """Attack a release, and compare what comes out with its promise; see `incrowd.attack`."""
+    """Attack a release, and compare what comes out with its promise; see `incrowd.attack`.
+
+    `query` and `reading` tell how the tables are to be read.
+    """
     from incrowd.attacks import attack as run_attacks
     from incrowd.attacks import load
 
     with working(run) as work:
         work.check()
         loaded = load(release)
-        how = io.Reading(types=dict.fromkeys(loaded.types, "str"))  # the release says what its columns are
-        frame = read_source(original, replace(how, query=query), run=work)
-        outside = None if non_members is None else read_source(non_members, how, run=work)
+        # the release says what its columns are
+        written = {name: kind for name, kind in loaded.types.items() if kind in ("int", "float", "date")}
+        how = replace(settings(reading, query), types=dict.fromkeys(loaded.types, "str"), canonical=written)
+        frame = read_source(original, how, run=work)
+        outside = None if non_members is None else read_source(non_members, replace(how, query=None), run=work)
         return run_attacks(
             loaded, frame, attacks=attacks, earlier=earlier, known=known, non_members=outside, seed=seed, progress=work
         )
@@ -83,6 +92,7 @@ def audit(
     rounding: float = 0.0,
     class_public: bool = False,
     trust: bool = False,
+    reading: io.Reading | None = None,
     run: Run | None = None,
 ) -> Audit | RuleAudit:
     """Audit a model in a file, or a table of association rules.
@@ -97,6 +107,8 @@ def audit(
         For rules; see `incrowd.audit_rules`.
     class_public, trust
         For models; see `incrowd.audit` and `incrowd.audit.files.load_model`.
+    reading
+        How the table is to be read.
     """
     from incrowd.audit import audit as find_spans
     from incrowd.audit.files import load_model
@@ -108,14 +120,14 @@ def audit(
             if public is None:
                 fact = "An audit of rules needs the public items, which somebody may know about a person"
                 raise ParameterError(fact, _EXAMPLE_RULES)
-            baskets = None if data is None else read_source(data, run=work)
+            baskets = None if data is None else read_source(data, reading, run=work)
             rules = read_source(path, run=work)
             return audit_rules(rules, public=public, k=k, n=people, data=baskets, rounding=rounding, separator="|")
         if data is None or schema is None:
             fact = "An audit of a model needs the table that it was fitted with, and a schema that says what is public"
             raise ParameterError(fact, _EXAMPLE_MODEL)
         loaded, roles = load_model(path, trust=trust), read_schema(schema)
-        frame = read_source(data, roles.reading, run=work)
+        frame = read_source(data, roles.reading.with_settings(reading), run=work)
         work("auditing", 0, 1)
         return find_spans(loaded, frame, roles, k, class_public=class_public)
 

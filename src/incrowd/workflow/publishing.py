@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
-from incrowd.workflow.sources import Source, read_schema, read_source, working
+from incrowd.workflow.sources import Source, read_schema, read_source, settings, working
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,39 +24,6 @@ if TYPE_CHECKING:
 
 _BEFORE_WRITING = ("linking", "matching", "reconstruction")
 _WITH_EARLIER = ("intersection", "differencing")
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A schema to review, and the reason for each role.
-
-    Attributes
-    ----------
-    schema
-        The proposed schema.
-    rows
-        Number of rows that it was proposed from.
-    """
-
-    schema: Schema
-    rows: int
-
-    @property
-    def columns(self) -> list[dict[str, str]]:
-        """One entry per column: role, hierarchy, and why."""
-        return [
-            {
-                "column": attribute.name,
-                "role": attribute.role.value,
-                "hierarchy": "" if attribute.role.value != "quasi" else _kind(attribute.hierarchy),
-                "why": attribute.why,
-            }
-            for attribute in self.schema.attributes.values()
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"rows": self.rows, "columns": self.columns}
 
 
 @dataclass(frozen=True)
@@ -103,36 +70,6 @@ class Publication:
         }
 
 
-def propose(
-    source: Source,
-    *,
-    sensitive: str | Sequence[str] | None = None,
-    missing_tokens: Sequence[str] = (),
-    query: str | None = None,
-    run: Run | None = None,
-) -> Proposal:
-    """Propose a schema for a table: roles, types and hierarchies, to be reviewed by a person.
-
-    Parameters
-    ----------
-    sensitive
-        The column to protect; guessed if not given.
-    missing_tokens
-        Texts that mean missing.
-    """
-    from incrowd.schema import Schema
-
-    names = [sensitive] if isinstance(sensitive, str) else list(sensitive or [])
-    if len(names) > 1:
-        fact = f"{len(names)} sensitive columns were given: {', '.join(map(repr, names))}; only one can be protected"
-        raise ParameterError(fact, f"give one, such as {names[0]!r}; make the others quasi-identifiers or identifiers")
-    tokens = tuple(missing_tokens)
-    with working(run) as work:
-        frame = read_source(source, io.Reading(query=query, missing_tokens=tokens), run=work)
-        schema = Schema.propose(frame, sensitive=names[0] if names else None, missing_tokens=tokens)
-    return Proposal(schema, frame.height)
-
-
 def expect(schema: Schema | str | Path, parameters: Mapping[str, Any] | None = None) -> tuple[str, ...]:
     """Return what to know before publishing: what l or alpha cost where the class is the sensitive column itself.
 
@@ -174,6 +111,7 @@ def publish(
     refuse_repeat: bool = False,
     excel_safe: bool = False,
     query: str | None = None,
+    reading: io.Reading | None = None,
     run: Run | None = None,
 ) -> Publication:
     """Publish a table as a verified release folder, all of it or nothing.
@@ -194,6 +132,8 @@ def publish(
         File that records releases; with `refuse_repeat` a second one about the same people is refused.
     excel_safe
         Also write copies of the tables beside the folder, in which no cell is a formula.
+    query, reading
+        What to ask a database for, and how else the source is to be read; the schema may say that, too.
     """
     from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
@@ -213,12 +153,14 @@ def publish(
         raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as raised:
-        frame = read_source(source, replace(roles.reading, query=query), run=work)
+        found: list[str] = []
+        how = roles.reading.with_settings(settings(reading, query))
+        frame = read_source(source, how, run=work, findings=io.Findings(found.append))
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
-        notes = list(overview.notes)
+        notes = [*(f"{text}." for text in found), *overview.notes]
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
         copies = _copies_of(release, folder) if excel_safe else {}
@@ -228,8 +170,8 @@ def publish(
         for path, table in copies.items():
             io.write_excel_safe(table, path)
         work.tell("writing", 1, 1)
-    found = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
-    return Publication(release, folder, private, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(found)))
+    warned = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
+    return Publication(release, folder, private, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(warned)))
 
 
 @contextmanager
@@ -308,7 +250,3 @@ def _privacy_warnings() -> Iterator[list[str]]:
             raised.append(str(each.message))
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-
-
-def _kind(hierarchy: Any) -> str:  # noqa: ANN401
-    return "suppress" if hierarchy is None else str(hierarchy.to_dict()["kind"])

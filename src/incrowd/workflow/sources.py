@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from incrowd.schema import Schema
 
 Source = Any
-"""A file, a database URL (with a query), or a frame."""
+"""A file, a folder or pattern of files, standard input (``-``), a database URL, or a frame."""
 
 
 @contextmanager
@@ -29,12 +30,24 @@ def working(run: Run | None) -> Iterator[Run]:
 
 
 def read_source(
-    source: Source, reading: io.Reading | None = None, *, run: Run, note: io.Note | None = None
+    source: Source, reading: io.Reading | None = None, *, run: Run, findings: io.Findings | None = None
 ) -> pl.DataFrame:
-    """Return a frame from a file, a database or memory, read as the schema says."""
+    """Return a frame from a file, a database or memory, read as the schema says.
+
+    Parameters
+    ----------
+    findings
+        Is told what was found out about the source.
+    """
     if isinstance(source, str | Path):
-        return io.read_as(source, reading or io.Reading(), progress=run, note=note)
+        return io.read_with_findings(source, reading or io.Reading(), findings or io.Findings(), progress=run)
     return io.to_polars(source)
+
+
+def settings(given: io.Reading | None, query: str | None) -> io.Reading:
+    """Return what somebody says about a source, a query for a database among it."""
+    found = given or io.Reading()
+    return found if query is None else replace(found, query=query)
 
 
 def read_schema(schema: Schema | str | Path | None, source: Source = "") -> Schema:

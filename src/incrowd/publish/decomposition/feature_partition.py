@@ -195,7 +195,7 @@ class Features:
             "method": method,
             "guarantees": privacy.guarantees(),
             "rows": RowCounts(self.n_input, self.n_input - len(self.rows), 0, len(self.rows)),
-            "missing": Missing(self.schema.missing, tuple(self.schema.missing_tokens)),
+            "missing": Missing(self.schema.missing, tuple(self.schema.missing_tokens), self.schema.missing_codes),
             "quasi_sets": self.quasi_sets,
             "left_out": tuple(sorted(left_out)),
             "dropped": tuple(self.dropped),

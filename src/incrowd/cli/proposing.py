@@ -1,0 +1,79 @@
+"""The init command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli.options import How, Json, Quiet
+from incrowd.cli.show import Screen
+from incrowd.cli.terms import as_options
+
+if TYPE_CHECKING:
+    from incrowd.workflow import Proposal
+
+
+def init(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS, SQLite, DuckDB; text also packed), a folder "
+            "or pattern of files, - for standard input, or a database URL with --table or --query."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
+    sensitive: Annotated[
+        list[str] | None, typer.Option(help="The column to protect, only one; guessed if not given.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The class to predict, if it is not the sensitive column.")] = None,
+    missing_token: Annotated[
+        list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
+    ] = None,
+    reading: How = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
+    from incrowd import io, workflow
+
+    screen = Screen(quiet=quiet, as_json=as_json)
+    io.refuse_existing(output)
+    with screen.progress() as progress:
+        found = workflow.propose(
+            data, sensitive=sensitive, target=target, missing_tokens=missing_token or (), reading=reading,
+            run=workflow.Run(progress),
+        )  # fmt: skip
+        found.schema.to_toml(output)
+    if not screen.data({"schema": str(output), **found.to_dict()}):
+        _show(screen, found, data, output, reading)
+    screen.warn([f"{text}." for text in found.kept])
+
+
+def _show(screen: Screen, found: Proposal, data: str, output: Path, reading: How) -> None:
+    screen.table(f"{found.rows} rows", found.columns)
+    for text in found.notes:
+        screen.wrap(f"Note: {as_options(text)}.")
+    suspects = [name for name, a in found.schema.attributes.items() if a.suspects]
+    if suspects:
+        named = ", ".join(map(repr, suspects))
+        screen.wrap(
+            f"Values that may mean missing are in {named}. Nothing is taken for missing until you say so: the lines to "
+            f"use are in {output}."
+        )
+    if found.uniqueness is not None:
+        screen.wrap(f"{found.uniqueness.text}.")
+    if found.schema.target == found.schema.sensitive:
+        screen.wrap(
+            f"{found.schema.target!r} is protected, and is the class that the release stays good for. If you want to "
+            "predict another column, name it with --target."
+        )
+    else:
+        screen.wrap(
+            f"{found.schema.sensitive!r} is protected; the release stays good for predicting {found.schema.target!r}."
+        )
+    ask = f" --query {shlex.quote(reading.query)}" if reading is not None and reading.query else ""
+    screen.wrap(f"Wrote {output}. Review the roles, then:")
+    screen.say(f"incrowd publish {shlex.quote(data)}{ask} -s {output} -k 10 -o release")

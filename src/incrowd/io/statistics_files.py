@@ -1,0 +1,75 @@
+"""Files of statistics programs (SPSS, Stata, SAS) through pyreadstat, with their labels and declared missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from incrowd.errors import InputError, MissingDependencyError, counted
+from incrowd.io.columns import check_names, narrowed
+from incrowd.io.reading import Findings, Reading
+
+_READERS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+
+def read_statistics(
+    path: Path, reading: Reading, _report: Callable[[int], None], findings: Findings, *, kind: str
+) -> pl.DataFrame:
+    """Read a file of a statistics program.
+
+    A value that the file declares missing is missing. A column whose values all have labels holds the labels; where
+    only some have one, such as 99 for unknown, the numbers stay.
+    """
+    try:
+        import pyreadstat  # noqa: PLC0415
+    except ModuleNotFoundError:
+        fact = f"Reading {kind} files needs pyreadstat, which is not installed"
+        raise MissingDependencyError(fact, extra="stats") from None
+    settings: dict[str, Any] = {"output_format": "polars", "encoding": reading.encoding}
+    if _READERS[path.suffix.lower()] == "read_sav":
+        settings["user_missing"] = True
+    try:
+        frame, about = getattr(pyreadstat, _READERS[path.suffix.lower()])(str(path), **settings)
+    except Exception:
+        # Whatever the library says may quote a cell.
+        fact = f"'{path}' is not a {kind} file, or it is damaged"
+    else:
+        check_names(frame.columns, f"'{path}'")
+        labels, ranges = about.variable_value_labels or {}, about.missing_ranges or {}
+        return pl.DataFrame(
+            _labelled(_without_declared(column, ranges.get(column.name, ()), findings), labels.get(column.name, {}))
+            for column in frame
+        )
+    raise InputError(fact, "open and save it with its program, or export it as CSV")
+
+
+def _without_declared(column: pl.Series, ranges: Sequence[Mapping[str, Any]], findings: Findings) -> pl.Series:
+    """Make missing what the file declares to be missing, and say how many rows that are."""
+    if column.dtype == pl.String:
+        column = pl.select(pl.when(column != "").then(column).alias(column.name)).to_series()
+    declared = pl.repeat(value=False, n=len(column), dtype=pl.Boolean(), eager=True)
+    for each in ranges:
+        declared |= column.is_between(each["lo"], each["hi"]).fill_null(value=False)
+    if not declared.any():
+        return column
+    rows = counted(int(declared.sum()), "row")
+    findings.note(f"Column '{column.name}': {rows} with a value that the file declares missing")
+    return pl.select(pl.when(~declared).then(column).alias(column.name)).to_series()
+
+
+def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+    known = set(column.drop_nulls().unique().to_list())
+    # Equal numbers are one key, whatever their type.
+    if not known or not known <= set(labels) or len({labels[value] for value in known}) < len(known):
+        return narrowed(column)  # two values with one label would become one
+    return column.replace_strict({value: labels[value] for value in known}, return_dtype=pl.String(), default=None)
