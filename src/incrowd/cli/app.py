@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating
+from incrowd.cli import attacking, evaluating, reporting
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
 from incrowd.cli.show import Screen
@@ -218,6 +218,7 @@ def audit(
 app.command()(evaluating.evaluate)
 app.command()(evaluating.compare)
 app.command()(attacking.attack)
+app.command()(reporting.report)
 
 
 @app.command()

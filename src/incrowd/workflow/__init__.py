@@ -14,6 +14,7 @@ from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.judging import attack, audit, save_repair, verify
 from incrowd.workflow.publishing import Proposal, Publication, expect, propose, publish
+from incrowd.workflow.reporting import report
 
 __all__ = [
     "Progress",
@@ -27,6 +28,7 @@ __all__ = [
     "expect",
     "propose",
     "publish",
+    "report",
     "save_repair",
     "verify",
 ]
