@@ -96,7 +96,7 @@ def _line(finding: Finding, manifest: Manifest, rating: Rating) -> AttackLine:
         idea=idea,
         knows=finding.knows if shown else "",
         outcome=finding.outcome,
-        reason=finding.why if rating.exact else _reason(finding, manifest, ours=ours),
+        reason=_capital(finding.why) if rating.exact else _reason(finding, manifest, ours=ours),
         what=success.what if success is not None and is_about_people else "",
         claimed=claimed,
         right=right,

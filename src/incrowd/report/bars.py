@@ -25,7 +25,7 @@ from incrowd.report.summary import Bar
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_RANGES, _MOST_NAMES = 24, 12
+_MOST_RANGES, _MOST_NAMES = 24, 10
 
 
 @dataclass(frozen=True)

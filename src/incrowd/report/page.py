@@ -68,7 +68,7 @@ def verdict(status: Status, headline: str) -> Html:
 def _about(summary: Summary) -> str:
     made = dict(summary.making.facts)
     rows = dict(summary.making.rows)
-    return f"{rows['Released']} released rows; method {made['Method']}; {made['Promises']}"
+    return f"{rows['Released']:,} released rows; method {made['Method']}; {made['Promises']}"
 
 
 def _promise(summary: Summary) -> Html:
@@ -102,8 +102,10 @@ def _tiles(summary: Summary) -> Html:
         told = f"{shares[0].share:.0%}" if len(kept) == 1 else f"{shares[0].share:.0%} to {shares[-1].share:.0%}"
         tiles.append((told, "of what classifiers gain is kept"))
     attacks = summary.adversaries
-    outcome = {"holds": "Withstood", "broken": "Promise broken", "not checked": "Not tried"}[attacks.status]
-    tiles.append((outcome, "attacks by adversaries"))
+    withstood = sum(line.outcome in ("withstood", "reported") for line in attacks.lines)
+    outcome = {"holds": f"{withstood} of {len(attacks.lines)}", "broken": "Promise broken", "not checked": "Not tried"}
+    what = "attacks were tried, judged and withstood" if attacks.status == "holds" else "attacks by adversaries"
+    tiles.append((outcome[attacks.status], what))
     return tag("ul", *(tag("li", tag("b", value), tag("span", what)) for value, what in tiles), cls="tiles")
 
 

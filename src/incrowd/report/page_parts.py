@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from incrowd.report.markup import Html, join, table, tag
-from incrowd.report.pictures import bar, histogram, kept_bar
+from incrowd.report.pictures import bar, histogram, kept_bar, measured
 from incrowd.report.rates import Rate
 from incrowd.report.summary import AttackLine, CheckLine, ColumnStory, Summary
 
@@ -24,9 +24,10 @@ def checks(summary: Summary) -> Html:
     rows: list[list[object]] = [[line.title, _found(line)] for line in promised]
     levels: list[list[object]] = [[words, value] for words, value in judged.reached]
     others = [_check(line) for line in judged.checks if not line.is_promise]
-    given = "the published files, the original and what the owner keeps" if judged.with_original else (
-        "the published files alone; with the original more can be checked"
-    )  # fmt: skip
+    given = "the published files alone; with the original more can be checked"
+    if judged.with_original:
+        owned = any(line.name.startswith("private") for line in judged.checks)
+        given = f"the published files and the original{', and at what the owner keeps' if owned else ''}"
     parts = [
         tag("p", f"The check is made by code that shares nothing with the method. It looked at {given}."),
         table(["Promise", "Result"], rows, cls="facts") if rows else None,
@@ -45,7 +46,9 @@ def _check(line: CheckLine) -> Html:
 
 def _found(line: CheckLine) -> Html:
     kind = {"holds": "holds", "broken": "broken", "not checked": "open"}[line.status]
-    return join(tag("span", line.status, cls=f"badge {kind}"), f" {line.detail}" if line.detail else None)
+    return join(
+        tag("span", line.status, cls=f"badge {kind}"), f" {line.detail.removeprefix('holds ')}" if line.detail else None
+    )
 
 
 def _list(sentences: tuple[str, ...]) -> Html:
@@ -61,7 +64,8 @@ def columns(summary: Summary) -> Html:
     )  # fmt: skip
     has_before = any(each.before is not None for story in found.each for each in story.bars)
     legend = tag("p", _LEGEND, cls="soft") if has_before else None
-    return join(total, _list(found.notes) if found.notes else None, legend, *(_column(story) for story in found.each))
+    cards = tag("div", *(_column(story) for story in found.each), cls="cards")
+    return join(total, _list(found.notes) if found.notes else None, legend, cards)
 
 
 def _column(story: ColumnStory) -> Html:
@@ -83,9 +87,7 @@ def _names_table(story: ColumnStory) -> Html:
     rows: list[list[object]] = []
     for each in story.bars:
         cells = [(each.before, "before"), (each.after, "after")] if with_before else [(each.after, "after")]
-        drawn = [
-            join("" if share is None else f"{share:.1%}", bar(share, kind, full=top or 1.0)) for share, kind in cells
-        ]
+        drawn = [measured(share, kind, full=top or 1.0) for share, kind in cells]
         rows.append([tag("bdi", each.label, most=120), *drawn])
     head: list[object] = ["Value", "Before", "After"] if with_before else ["Value", "Share of the rows"]
     return table(head, rows, cls="names")
@@ -103,7 +105,8 @@ def usefulness(summary: Summary) -> Html:
         rows.append([line.name, kept, line.accuracy.text, line.original.text, line.majority.text])
     explained = (
         "Retention is how much is kept of what a classifier gains from the original: 0% is no better than always "
-        "guessing the most frequent class, 100% (the mark) is as good as the original."
+        "guessing the most frequent class, 100% (the mark) is as good as the original. "
+        "More than 100% happens: crowds smooth out chance."
     )
     head: list[object] = ["Classifier", "Retention (interval)", "Accuracy: release", "Original", "Most frequent class"]
     notes = _list(found.notes) if found.notes else None
@@ -162,8 +165,7 @@ def risks(summary: Summary) -> Html:
     for found in summary.risks:
         total = max(1, sum(band.rows for band in found.bands))
         rows: list[list[object]] = [
-            [band.label, str(band.rows), join(f"{band.rows / total:.1%}", bar(band.rows / total, "after"))]
-            for band in found.bands
+            [band.label, f"{band.rows:,}", measured(band.rows / total, "after")] for band in found.bands
         ]
         parts += [
             tag("h3", found.title), table([found.head.capitalize(), "Rows", "Share"], rows, cls="names"),
@@ -190,7 +192,7 @@ def making(summary: Summary) -> Html:
     """Return method, accounts of rows, the command, and digests of the files."""
     made = summary.making
     facts = table(["Fact", "How it was made"], [[what, value] for what, value in made.facts], cls="facts")
-    rows = table(["Rows", "Number"], [[what, str(n)] for what, n in made.rows], cls="facts")
+    rows = table(["Rows", "Number"], [[what, f"{n:,}"] for what, n in made.rows], cls="facts")
     command = join(
         tag("p", "To make such a release again, from a table and a schema of your own (randomness that protects people "
                  "is drawn anew):"),

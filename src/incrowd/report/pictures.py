@@ -25,8 +25,16 @@ def bar(share: float | None, kind: str, *, full: float = 1.0, mark: float | None
     return tag("svg", *parts, cls="bar", viewBox="0 0 100 8", preserveAspectRatio="none", aria_hidden="true")
 
 
+def measured(share: float | None, kind: str, *, full: float = 1.0) -> Html:
+    """Write a share, and draw it beside the number."""
+    number = tag("span", "" if share is None else f"{share:.1%}")
+    return tag("div", number, bar(share, kind, full=full), cls="share")
+
+
 def kept_bar(share: float | None) -> Html:
-    """Draw a retention."""
+    """Draw a retention, beside the mark of the original."""
+    if share is None:
+        return Html("")
     return bar(share, "after", full=_FULL, mark=1.0)
 
 

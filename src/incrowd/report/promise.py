@@ -79,7 +79,9 @@ def _of_projections(manifest: ProjectionsManifest) -> str:
 
 
 def _points(manifest: Manifest, secret: str | None) -> tuple[str, ...]:
-    points = [_point(guarantee, secret) for guarantee in manifest.guarantees]
+    crowd = "combination of values by which people could be recognized is shared by at least {k} rows"
+    whole = "row fits at least {k} people" if isinstance(manifest, RowsManifest) else crowd
+    points = [_point(guarantee, secret, f"every {whole.format(k=guarantee.k)}") for guarantee in manifest.guarantees]
     if secret is None:
         points.append("No column was named as sensitive, so nothing is promised about what rows say.")
     elif manifest.belief >= 1 and all(g.kind in ("k", "lkc") for g in manifest.guarantees):
@@ -90,10 +92,10 @@ def _points(manifest: Manifest, secret: str | None) -> tuple[str, ...]:
     return tuple(points)
 
 
-def _point(guarantee: Guarantee, secret: str | None) -> str:
+def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
     value = f"'{secret}'" if secret is not None else "the sensitive column"
     words = {
-        "k": f"every row fits at least {guarantee.k} people",
+        "k": crowd,
         "t": f"the values of {value} in a crowd are spread much as in the whole table (distance at most {guarantee.t})",
         "alpha": f"no value of {value} has a larger share than this in a crowd",
         "lkc": (

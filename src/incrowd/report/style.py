@@ -68,12 +68,16 @@ svg.bar{display:block;width:100%;min-width:4rem;height:.5rem;margin-top:.2rem}
 svg.histogram{display:block;width:100%;height:9.5rem;background:var(--card);border-radius:.3rem}
 .axis{position:relative;display:flex;justify-content:space-between;font-size:.85rem;color:var(--soft);padding-top:.2rem}
 .axis span[style]{position:absolute;transform:translateX(-50%)}
+.share{display:flex;gap:.5rem;align-items:center}.share span{min-width:3.1rem}.share svg.bar{margin:0;min-width:2.5rem}
+.cards{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
+.cards th,.cards td{padding-top:.2rem;padding-bottom:.2rem}
 .track{fill:var(--track)}.before{fill:var(--before)}.after{fill:var(--after)}.mark{fill:var(--ink)}
 .line{stroke:var(--after);stroke-width:3;vector-effect:non-scaling-stroke}
 figure{margin:.5rem 0 1rem}
-.key{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;vertical-align:-.08rem;margin:0 .3rem 0 .8rem}
+.key{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;vertical-align:-.08rem;margin:0 .35rem 0 0}
+.key.a{margin-left:1rem}
 .key.b{background:var(--before)}.key.a{background:var(--after)}
-.column{background:none;border:1px solid var(--line);border-radius:.4rem;padding:.2rem 1rem .4rem;margin:0 0 1rem;
+.column{background:none;border:1px solid var(--line);border-radius:.4rem;padding:.2rem 1rem .4rem;margin:0;
  break-inside:avoid}
 .column h3{margin:.6rem 0 .2rem}
 .checks{list-style:none;padding:0;margin:.5rem 0 1rem;columns:2;column-gap:2rem;font-size:.92rem}

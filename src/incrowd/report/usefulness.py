@@ -21,13 +21,15 @@ def usefulness_of(found: Evaluation, rating: Rating, *, test_given: bool) -> Use
     tested = about["rows"]["test"] + (0 if about["folds"] == 1 else about["rows"]["train"])
     lines = tuple(_line(row, rating, tested) for row in found.frame.to_dicts())
     if test_given:
-        how = "Classifiers were trained on this release, and tested on rows of other people."
+        how = (
+            "Classifiers were trained on this release, and tested on rows of other people. Interval: 95% of the noise "
+        )
+        how += "of drawing training rows from the release, on these test rows only."
     else:
         how = (
             f"The table was cut into {about['folds']} parts. Each part in turn was the test: the same method published "
-            "the others, and classifiers were trained on that."
+            "the others, and classifiers were trained on that. Interval: 95% of the noise of such a measurement."
         )
-    how += " Interval: 95% of the noise of such a measurement."
     notes = tuple(found.notes) if rating.exact else _public_notes(tested, rating)
     return Usefulness("", how, lines, notes)
 
