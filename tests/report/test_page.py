@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -88,7 +89,7 @@ def test_a_page_can_be_read_aloud(page):
     assert len(found.all("h1")) == 1
     assert len(found.all("main")) == 1
     levels = [int(name[1]) for name, _, _ in found.elements if re.fullmatch(r"h[1-6]", name)]
-    assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b <= a + 1 for a, b in pairwise(levels))
     heads = found.all("th")
     assert heads
     assert all(head.get("scope") in ("row", "col") for head in heads)
