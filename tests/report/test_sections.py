@@ -137,7 +137,11 @@ def test_slow_attacks_are_left_out_of_large_tables_and_that_is_said():
     told = adversaries_of(AttackReport("m", (), 24, (_finding(outcome="withstood"),)), manifest, Rating(4), left_out)
     assert [line.outcome for line in told.lines] == ["withstood", "not tried"]
     assert "--attacks reconstruction" in told.lines[1].reason
-    assert told.headline == "No attack broke the promise: 1 of 2 could be tried and judged."
+    assert told.status == "not checked"
+    assert told.headline == (
+        "No attack broke the promise: 1 of 2 could be tried and judged. Not tried, because it takes long: "
+        "reconstruction."
+    )
 
 
 def test_who_is_at_risk_is_counted_by_crowds_and_shares():

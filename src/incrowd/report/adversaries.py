@@ -57,7 +57,7 @@ def adversaries_of(report: AttackReport, manifest: Manifest, rating: Rating, lef
     lines += [_not_tried(name) for name in left_out]
     order = {name: place for place, name in enumerate((_SINGLE, _LINK, _INFER, ""))}
     lines.sort(key=lambda line: order.get(line.family, len(order)))
-    status: Status = "holds" if report.ok else "broken"
+    status: Status = "broken" if not report.ok else "not checked" if left_out else "holds"
     tried = [line for line in lines if line.outcome in ("withstood", "reported", "promise broken")]
     if not tried:
         return Adversaries("", "not checked", "No attack could be judged.", tuple(lines))
@@ -66,6 +66,7 @@ def adversaries_of(report: AttackReport, manifest: Manifest, rating: Rating, lef
         head = f"PROMISE BROKEN by {', '.join(broken)}: do not share this release before it is understood why."
     else:
         head = f"No attack broke the promise: {len(tried)} of {len(lines)} could be tried and judged."
+        head += f" Not tried, because it takes long: {', '.join(left_out)}." if left_out else ""
     return Adversaries("", status, head, tuple(lines))
 
 

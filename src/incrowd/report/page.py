@@ -103,9 +103,10 @@ def _tiles(summary: Summary) -> Html:
         tiles.append((told, "of what classifiers gain is kept"))
     attacks = summary.adversaries
     withstood = sum(line.outcome in ("withstood", "reported") for line in attacks.lines)
-    outcome = {"holds": f"{withstood} of {len(attacks.lines)}", "broken": "Promise broken", "not checked": "Not tried"}
-    what = "attacks were tried, judged and withstood" if attacks.status == "holds" else "attacks by adversaries"
-    tiles.append((outcome[attacks.status], what))
+    if attacks.status != "broken" and withstood:
+        tiles.append((f"{withstood} of {len(attacks.lines)}", "attacks were tried, judged and withstood"))
+    else:
+        tiles.append(("Promise broken" if attacks.status == "broken" else "Not tried", "attacks by adversaries"))
     return tag("ul", *(tag("li", tag("b", value), tag("span", what)) for value, what in tiles), cls="tiles")
 
 
