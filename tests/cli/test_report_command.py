@@ -62,11 +62,21 @@ def test_without_the_original_the_report_says_what_it_lacks(incrowd):
     assert "Attacks: Not tried: attacks are scored with the original, which was not given (--original)." in out
 
 
+def test_without_a_file_the_report_is_printed(incrowd):
+    home, call = incrowd
+    before = sorted(home.iterdir())
+    code, out, _ = call("report", "release")
+    assert code == 0
+    assert out.startswith("Privacy report on a published table\n\nWhat this file promises\n---")
+    assert "\nLimits\n------\nSingling out: " in out
+    assert sorted(home.iterdir()) == before
+
+
 def test_json_is_the_summary_and_public_unless_asked_otherwise(incrowd):
     home, call = incrowd
     fast = ("--no-attack", "--no-evaluate", "--json")
     found = json.loads(call("report", "release", "--original", "data.csv", "-o", "report.html", *fast)[1])
-    assert (found["report"], found["ok"], found["for_owner"]) == ("report.html", True, False)
+    assert (found["written"], found["ok"], found["for_owner"]) == (["report.html"], True, False)
     assert found["adversaries"]["why_not"] == "Not tried: attacks were left out of this report."
     owner = ("--for-owner", "-o", "owner.html", "--original", "data.csv")
     assert json.loads(call("report", "release", *owner, *fast)[1])["for_owner"] is True
@@ -128,9 +138,9 @@ def test_wrong_input_is_exit_code_2(incrowd):
     )
     assert code == 2
     assert "no attack 'guessing'" in err
-    code, _, err = call("report", "release")
+    code, _, err = call("report")
     assert code == 2
-    assert "--output" in err
+    assert "Missing argument RELEASE" in err
 
 
 def test_test_rows_of_other_people_are_read_as_the_release_is(incrowd):

@@ -14,7 +14,9 @@ from incrowd.cli.show import Screen
 
 def report(
     release: Annotated[Path, typer.Argument(help="A release folder.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write; must not exist.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The HTML file to write; without it, text is printed.")
+    ] = None,
     original: Annotated[
         str | None, typer.Option(help="The table that it was made from: to check, attack and compare.")
     ] = None,
@@ -42,6 +44,7 @@ def report(
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
         from incrowd import workflow
+        from incrowd.report.markup import clean
 
         found = workflow.report(
             release, original, test=test, earlier=earlier or (), attacks=names(attacks), attack=not no_attack,
@@ -49,12 +52,18 @@ def report(
             run=workflow.Run(progress, jobs),
         )  # fmt: skip
     summary = found.summary
-    if not screen.data({"report": str(output), **found.to_dict()}):
-        screen.say(summary.promise.sentence)
+    written = [str(path) for path in (output, pdf) if path is not None]
+    if screen.data({"written": written, **found.to_dict()}):
+        pass
+    elif not written:
+        screen.say(str(found))
+    else:
+        screen.say(clean(summary.promise.sentence, 2000))
         screen.say(f"Check: {summary.judgement.headline}")
         screen.say(f"Attacks: {summary.adversaries.why_not or summary.adversaries.headline}")
-        written = " and ".join(str(path) for path in (output, pdf) if path is not None)
-        screen.say(f"Wrote {written}: {'keep private' if for_owner else 'safe to share with the release'}.")
+        screen.say(
+            f"Wrote {' and '.join(written)}: {'keep private' if for_owner else 'safe to share with the release'}."
+        )
     if not summary.ok:
         raise typer.Exit(NOT_MET)
     if original is not None and not summary.judgement.complete:

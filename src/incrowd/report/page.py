@@ -12,16 +12,8 @@ from incrowd.report.page_parts import (
     usefulness,
 )
 from incrowd.report.style import STYLE
-from incrowd.report.summary import Status, Summary
+from incrowd.report.summary import OWNER, PUBLIC, Status, Summary
 
-OWNER = (
-    "For the owner only. This page tells more than the release does: exact results that were computed with the "
-    "original, and row numbers of people at risk. Do not hand it out."
-)
-PUBLIC = (
-    "Safe to hand out with the release: every number on this page follows from the published files alone, or is a "
-    "rounded count of at least as many people as the smallest crowd."
-)
 _KINDS: dict[Status, str] = {"holds": "holds", "broken": "broken", "not checked": "open"}
 
 

@@ -60,7 +60,8 @@ def columns(summary: Summary) -> Html:
     found = summary.columns
     total = None if found.lost is None else tag(
         "p", f"All together, {found.lost:.0%} of the detail of the columns that recognize people was lost: 0% would be "
-        "every value as it was, 100% nothing at all."
+        "every value as it was, 100% nothing at all. The published files tell this; with exact values, the owner's "
+        "figure may differ a little."
     )  # fmt: skip
     has_before = any(each.before is not None for story in found.each for each in story.bars)
     legend = tag("p", _LEGEND, cls="soft") if has_before else None

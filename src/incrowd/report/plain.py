@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from incrowd.report.markup import clean
-from incrowd.report.summary import Summary
+from incrowd.report.summary import OWNER, Summary
 
 _WIDTH = 100
 
@@ -27,7 +27,8 @@ def render(summary: Summary) -> str:
         [summary.making.command],
         _section("Limits", [f"{head}: {' '.join(said)}" for head, said in summary.limits]),
     ]
-    lines = [summary.title, *(line for part in parts for line in part)]
+    banner = [OWNER, ""] if summary.for_owner else []
+    lines = [*banner, summary.title, *(line for part in parts for line in part)]
     return "\n".join(clean(line, 4000) for line in lines)
 
 

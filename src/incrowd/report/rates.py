@@ -17,8 +17,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from incrowd.errors import counted
-
 _FINEST = 0.01
 """The smallest step of a public rate; k people, if that is more."""
 
@@ -68,9 +66,9 @@ class Rating:
             return Rate(None, 1.0, f"not shown: fewer than {self.k} people")
         step = self.step(people, finest=finest)
         if count < self.k:
-            return Rate(0.0, step, f"fewer than {counted(self.k, 'person', 'people')}")
+            return Rate(0.0, step, f"fewer than {self.k} people" if self.k > 1 else "nobody")
         if people - count < self.k:
-            return Rate(1.0, step, f"all but fewer than {counted(self.k, 'person', 'people')}")
+            return Rate(1.0, step, f"all but fewer than {self.k} people" if self.k > 1 else "everybody")
         told = min(1.0, nearest(share, step))
         return Rate(told, step, f"about {in_percent(told, step)}")
 

@@ -10,6 +10,15 @@ from incrowd.report.rates import Rate
 
 Status = Literal["holds", "broken", "not checked"]
 
+OWNER = (
+    "For the owner only. This page tells more than the release does: exact results that were computed with the "
+    "original, and row numbers of people at risk. Do not hand it out."
+)
+PUBLIC = (
+    "Safe to hand out with the release: every number on this page follows from the published files alone, or is a "
+    "rounded count of at least as many people as the smallest crowd."
+)
+
 
 @dataclass(frozen=True)
 class Promise:

@@ -5,7 +5,7 @@ import shutil
 import stat
 
 import pytest
-from cases import report
+from report_cases import report
 
 from incrowd.errors import InputError, MissingDependencyError
 from incrowd.report.pdf import find_chromium

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 import polars as pl
 import pytest
-from cases import KINDS, crowd, crowd_schema, people, report
+from report_cases import KINDS, crowd, crowd_schema, people, report
 
 import incrowd as ic
 from incrowd.report import Report
@@ -177,6 +177,7 @@ def test_an_owners_report_says_so_and_is_closed_to_others(tmp_path):
     found = report("rows", for_owner=True)
     assert found.html.count("For the owner only") == 2
     assert found.html.index("For the owner only") < found.html.index("<h1>")
+    assert str(found).startswith("For the owner only.")
     found.save(tmp_path / "owner.html")
     assert (tmp_path / "owner.html").stat().st_mode & 0o077 == 0
     public = report("rows")

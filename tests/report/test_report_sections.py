@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from cases import KINDS, crowd, crowd_schema, people, report, schema
+from report_cases import KINDS, crowd, crowd_schema, people, report, schema
 
 import incrowd as ic
 from incrowd.attacks import AttackReport, Finding, Score

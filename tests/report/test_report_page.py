@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
-from cases import KINDS, report
+from report_cases import KINDS, report
 
 import incrowd as ic
 from incrowd.report.markup import clean, tag

@@ -25,6 +25,10 @@ def test_few_and_all_but_few_are_told_alike_whatever_their_number():
     assert [rate.text for rate in nearly_all] == ["all but fewer than 10 people"]
 
 
+def test_where_nobody_is_hidden_nobody_is_called_so():
+    assert [Rating(k=1).rate(count, 9).text for count in (0, 9)] == ["nobody", "everybody"]
+
+
 def test_nothing_is_told_about_fewer_than_k_people():
     rate = Rating(k=10).rate(5, 9)
     assert rate.share is None

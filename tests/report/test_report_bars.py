@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import polars as pl
 import pytest
-from cases import KINDS, crowd, crowd_schema
+from report_cases import KINDS, crowd, crowd_schema
 
 import incrowd as ic
 from incrowd.report.bars import picture_of_names, quasi_picture, spread
