@@ -173,6 +173,18 @@ def test_a_folder_and_the_release_in_memory_have_the_same_public_report_but_for_
     assert replace(stranger, judgement=owner.judgement) == owner
 
 
+def test_what_the_owner_keeps_changes_nothing_but_the_checks():
+    towns = [f"town{i * 7 % 40:02}" if i % 3 else "town05" for i in range(240)]  # most are rare
+    frame = crowd().with_columns(town=pl.Series(towns))
+    roles = ic.Schema(quasi={"age": ic.Intervals(), "town": ic.balanced(3)}, sensitive="ill", identifiers=["name"])
+    release = ic.Mondrian(k=10).publish(frame, roles, seed=1)
+    stranger = replace(release, private=None)
+    assert release.loss("lm") != stranger.loss("lm")  # the owner knows values that are not listed
+    found, theirs = release.report().summary, stranger.report().summary
+    assert found.columns.lost == pytest.approx(stranger.loss("lm"), abs=1e-4)
+    assert replace(found, judgement=theirs.judgement) == theirs
+
+
 def test_an_owners_report_says_so_and_is_closed_to_others(tmp_path):
     found = report("rows", for_owner=True)
     assert found.html.count("For the owner only") == 2
