@@ -92,6 +92,7 @@ pre{background:var(--card);padding:.8rem 1rem;border-radius:.4rem;white-space:pr
  margin:.5rem 0 1rem}
 footer{padding-top:1rem;padding-bottom:3rem;border-top:1px solid var(--line)}
 @media (max-width:40rem){
+ .names td{width:23%;min-width:4.5rem}.names .share{flex-direction:column;align-items:stretch;gap:.1rem}
  body{font-size:15px}h1{font-size:1.4rem}.lead{font-size:1.08rem}.checks{columns:1}.facts th{width:9rem}
  th,td{padding-right:.5rem}main,header.top,footer{padding-left:1rem;padding-right:1rem}
 }
