@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating, hierarchies, proposing
+from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, names, own_parameters, reads
 from incrowd.cli.show import Screen
@@ -196,6 +196,7 @@ app.command()(reads(hierarchies.hierarchy))
 app.command()(reads(evaluating.evaluate))
 app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
+app.command()(reads(reporting.report))
 
 
 @app.command()

@@ -6,6 +6,7 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,8 @@ from incrowd.release.evidence import Private
 if TYPE_CHECKING:
     from incrowd.release.overview import Overview
     from incrowd.verify import Verdict
+
+_REPORT = "incrowd.report"  # a room above: loaded by name
 
 Levels = dict[str, float | int | None]
 
@@ -133,6 +136,41 @@ class Release(ABC):
             private=None if self.private is None else self.private.files(self.quasi),
             promises_only=promises_only,
         )
+
+    def report(
+        self,
+        original: Any = None,  # noqa: ANN401
+        *,
+        test: Any = None,  # noqa: ANN401
+        earlier: Sequence[Any] = (),
+        attacks: Sequence[str] | None = None,
+        attack: bool = True,
+        evaluate: bool = True,
+        for_owner: bool = False,
+    ) -> Any:  # noqa: ANN401
+        """Report on this release for people who must decide about it: a page, plain data, or text.
+
+        Without `for_owner` it contains nothing that the release does not, and may be handed out with it.
+
+        Parameters
+        ----------
+        original
+            The table that the release was made from: then it is verified against it, attacked, and classifiers are
+            compared with it.
+        test
+            Rows of other people, to test classifiers with.
+        earlier
+            Other releases about the same people, for the attacks that combine several.
+        attacks
+            Names of attacks; by default all that do not take minutes.
+        attack, evaluate
+            Whether to attack the release, and to measure what classifiers keep.
+        for_owner
+            Tell exact results and the rows at risk: such a report is not to be handed out.
+        """
+        room = import_module(_REPORT)
+        asked = room.Asked(for_owner=for_owner, attack=attack, evaluate=evaluate, attacks=attacks)
+        return room.report(self, original, asked, test=test, earlier=earlier)
 
     def save(self, path: str | Path) -> None:
         """Write the release folder, and beside it the private one, all of it or nothing; what was written is checked.

@@ -16,6 +16,7 @@ from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, save_repair, verify
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
+from incrowd.workflow.reporting import report
 
 __all__ = [
     "HierarchyReport",
@@ -31,6 +32,7 @@ __all__ = [
     "hierarchy",
     "propose",
     "publish",
+    "report",
     "save_repair",
     "verify",
 ]

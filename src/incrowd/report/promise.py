@@ -1,0 +1,139 @@
+"""The promise of a release in words that need no training: from its public manifest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incrowd.errors import counted
+from incrowd.manifest import Guarantee, Manifest, ProjectionsManifest, RowsManifest
+from incrowd.report.summary import Promise
+
+_MOST_NAMES = 12
+
+
+def promise_of(manifest: Manifest) -> Promise:
+    """Say what a release promises, and which columns that is about."""
+    if isinstance(manifest, ProjectionsManifest):
+        return Promise(_of_projections(manifest), _points(manifest, manifest.target.name), _projected_roles(manifest))
+    assert isinstance(manifest, RowsManifest)
+    secret = None if manifest.sensitive is None else manifest.sensitive.name
+    return Promise(_of_rows(manifest), _points(manifest, secret), _roles(manifest))
+
+
+def listed(names: Sequence[str], *, most: int = _MOST_NAMES) -> str:
+    """Write names as a list of a sentence.
+
+    >>> listed(["age", "zip", "sex"]), listed(["a", "b", "c", "d"], most=2)
+    ("'age', 'zip' and 'sex'", "'a', 'b' and 2 more")
+    """
+    if not names:
+        return "nothing"
+    shown = [f"'{name}'" for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _of_rows(manifest: RowsManifest) -> str:
+    known = [column.name for column in manifest.quasi]
+    if manifest.k == 1:
+        return "This file hides nobody: its smallest crowd is one person."
+    for guarantee in manifest.guarantees:
+        if guarantee.kind == "lkc":
+            some = counted(int(guarantee.L or 1), "value", "values")
+            head = f"Somebody who knows any {some} of a person, of {listed(known)}, finds at least {manifest.k} rows "
+            return head + f"of this file that fit that person{_about_values(manifest, 'among them')}."
+    if manifest.homogeneous:
+        head = f"By {listed(known)}, nobody in this file can be told apart from at least "
+        head += counted(manifest.k - 1, "other person", "other people")
+        return f"{head}{_about_values(manifest, 'in such a crowd')}."
+    head = f"By {listed(known)}, every row of this file fits at least {manifest.k} people of the original table"
+    about = manifest.sensitive
+    if about is not None and about.form != "exact":
+        head += f", and what it says about '{about.name}' are shares of at least {manifest.k} people"
+        return f"{head}{_about_values(manifest, 'for one row')}."
+    return f"{head}{_about_values(manifest, 'for one person')}."
+
+
+def _about_values(manifest: RowsManifest, where: str) -> str:
+    """Return the end of the sentence: the largest share of a sensitive value, if one is promised."""
+    if manifest.sensitive is None or manifest.belief >= 1:
+        return ""
+    return f"; and no value of '{manifest.sensitive.name}' has more than {manifest.belief:.1%} {where}"
+
+
+def _of_projections(manifest: ProjectionsManifest) -> str:
+    if manifest.k == 1:
+        return "These tables hide nobody: their smallest crowd is one row."
+    known = list(dict.fromkeys(name for names in manifest.quasi_sets for name in names))
+    if manifest.parts == ((),):
+        return f"This file shows nothing but '{manifest.target.name}'; no other column is published."
+    n = len(manifest.parts)
+    tables = "this table" if n == 1 else f"each of these {n} tables"
+    head = f"By {listed(known)}, as far as they are published, everybody fits at least {manifest.k} rows of {tables}"
+    head += f", and at least {manifest.k} joined rows of any two of them" if n > 1 else ""
+    if manifest.belief < 1:
+        head += f"; and in no such crowd of one table does a value of '{manifest.target.name}' have more than "
+        head += f"{manifest.belief:.1%}"
+    return f"{head}."
+
+
+def _points(manifest: Manifest, secret: str | None) -> tuple[str, ...]:
+    crowd = "combination of values by which people could be recognized is shared by at least {k} rows"
+    whole = "row fits at least {k} people" if isinstance(manifest, RowsManifest) else crowd
+    points = [_point(guarantee, secret, f"every {whole.format(k=guarantee.k)}") for guarantee in manifest.guarantees]
+    if secret is None:
+        points.append("No column was named as sensitive, so nothing is promised about what rows say.")
+    elif manifest.belief >= 1 and all(g.kind in ("k", "lkc") for g in manifest.guarantees):
+        points.append(
+            f"Nothing is promised about the values of '{secret}': if all people of a crowd share one, it is known of "
+            "each of them."
+        )
+    return tuple(points)
+
+
+def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
+    value = f"'{secret}'" if secret is not None else "the sensitive column"
+    words = {
+        "k": crowd,
+        "t": f"the values of {value} in a crowd are spread much as in the whole table (distance at most {guarantee.t})",
+        "alpha": f"no value of {value} has a larger share than this in a crowd",
+        "lkc": (
+            f"whoever knows {guarantee.L} values of a person finds at least {guarantee.K} people, and no value of "
+            f"{value} among them with more than {guarantee.C:.1%}" if guarantee.kind == "lkc" else ""
+        ),
+    }  # fmt: skip
+    if guarantee.kind != "l":
+        return f"{guarantee.text}: {words[guarantee.kind]}."
+    kinds = {
+        "frequency": f"no value of {value} has more than {guarantee.belief or 1:.1%} in a crowd",
+        "distinct": f"every crowd has at least {guarantee.text.split()[2]} different values of {value}",
+        "entropy": f"the values of {value} in a crowd are as mixed as that many equally frequent ones (entropy)",
+        "recursive": f"the most frequent value of {value} in a crowd does not outweigh the rarer ones (recursive)",
+    }
+    return f"{guarantee.text}: {kinds[str(guarantee.l_kind)]}."
+
+
+def _roles(manifest: RowsManifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    secret = () if manifest.sensitive is None else (manifest.sensitive.name,)
+    roles = [
+        ("People could be recognized by (generalized)", tuple(column.name for column in manifest.quasi)),
+        ("Sensitive (protected)", secret),
+        ("Published as they came (not protected)", manifest.other),
+        ("Never published", manifest.dropped),
+        ("The class, which classifiers predict", () if manifest.target is None else (manifest.target,)),
+    ]
+    return tuple((what, names) for what, names in roles if names)
+
+
+def _projected_roles(manifest: ProjectionsManifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    known = dict.fromkeys(name for names in manifest.quasi_sets for name in names)
+    sensitive = manifest.target.role == "sensitive"
+    roles = [
+        ("People could be recognized by", tuple(known)),
+        ("Published as they came (not protected)", tuple(c.name for c in manifest.columns if c.role == "other")),
+        ("Left out of all tables", manifest.left_out),
+        ("Never published", tuple(name for name in manifest.dropped if name not in manifest.left_out)),
+        (f"The class, which classifiers predict{' (sensitive)' if sensitive else ''}", (manifest.target.name,)),
+    ]
+    return tuple((what, names) for what, names in roles if names)
