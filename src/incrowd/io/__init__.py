@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, written_paths
+from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, is_written, written_paths
 from incrowd.io.canonical import value_text, write_canonical_csv, write_canonical_parquet
+from incrowd.io.connecting import is_url, public_url
+from incrowd.io.covers import Cover
 from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, read_as, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
 from incrowd.io.frames import from_polars, kind_of, to_polars
+from incrowd.io.places import Place, find_place, place_of
 from incrowd.io.reading import Note, Reading
 from incrowd.io.staging import refuse_existing
+from incrowd.io.storing import PART_ROWS, Existing, Fetched, Writing, fetch, storing
 
 __all__ = [
     "FORMATS",
+    "PART_ROWS",
+    "Cover",
+    "Existing",
+    "Fetched",
     "Format",
     "Note",
+    "Place",
     "Reading",
+    "Writing",
     "atomic_file",
     "atomic_folder",
     "atomic_folders",
+    "fetch",
     "find_format",
+    "find_place",
     "format_of",
     "from_polars",
+    "is_url",
+    "is_written",
     "kind_of",
+    "place_of",
+    "public_url",
     "read",
     "read_as",
     "refuse_existing",
     "risky_cells",
+    "storing",
     "to_polars",
     "value_text",
     "write",

@@ -75,7 +75,7 @@ def _beyond_excel(column: pl.Series) -> str | None:
         return f"text of more than {_MAX_TEXT} characters"
     if dtype.is_float() and column.is_infinite().any():
         return "infinite numbers"
-    if dtype.is_integer() and ((column > _MAX_WHOLE) | (column < -_MAX_WHOLE)).any():
+    if dtype.is_integer() and (column.cast(pl.Float64).abs() > _MAX_WHOLE).any():
         return "whole numbers of more than 15 digits"
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         return "a time zone"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,9 @@ import polars as pl
 from incrowd.errors import InputError
 from incrowd.io.atomic import atomic_file
 from incrowd.io.columns import check_types, declare, guessed, without_tokens
-from incrowd.io.databases import read_query, write_table
+from incrowd.io.connecting import is_url
+from incrowd.io.database_tables import write_table
+from incrowd.io.databases import read_query
 from incrowd.io.formats import Format, Types, format_of, writable_suffixes
 from incrowd.io.frames import Frame, to_polars
 from incrowd.io.reading import Note, Reading
@@ -33,7 +34,7 @@ def read(
     ----------
     source
         A file in one of the formats that `FORMATS` lists, or a database URL such as `sqlite:///people.db`, which is
-        opened for reading only.
+        opened for reading only. With a table after a `#` (`sqlite:///people.db#patients`) all of it is read.
     query
         What to ask the database.
     types
@@ -67,7 +68,7 @@ def read_as(
     """
     check_types(reading.types)
     notify, note = progress or _silent, note or _unsaid
-    if isinstance(source, str) and _is_url(source):
+    if isinstance(source, str) and is_url(source):
         notify("reading", 0, 0)
         frame = read_query(source, reading.query, lambda rows: notify("reading", rows, 0))
         where, kind = "The result of the query", Types.OF_COLUMNS
@@ -99,7 +100,7 @@ def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
         The name of the table in the database, which must not exist yet.
     """
     plain = to_polars(frame)
-    if isinstance(path, str) and _is_url(path):
+    if isinstance(path, str) and is_url(path):
         write_table(plain, path, table)
         return
     target = Path(path)
@@ -120,10 +121,6 @@ def _silent(_stage: str, _done: int, _total: int) -> None:
 
 def _unsaid(_text: str) -> None:
     pass
-
-
-def _is_url(source: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", source) is not None
 
 
 def _input_file(path: Path, query: str | None) -> Path:

@@ -15,6 +15,7 @@ from incrowd.io.binary import read_arrow, read_parquet, write_arrow, write_parqu
 from incrowd.io.delimited import read_delimited, write_delimited
 from incrowd.io.excel import read_excel, write_excel
 from incrowd.io.reading import Note, Reading
+from incrowd.io.stats_files import read_stats, write_stats
 
 Report = Callable[[int], None]
 
@@ -70,6 +71,12 @@ FORMATS: tuple[Format, ...] = (
     Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, *_: read_arrow(path), write_arrow),
     Format("Excel", (".xlsx",), lambda path, *_: read_excel(path), write_excel, types=Types.OF_CELLS, extra="excel"),
     Format("Excel 97", (".xls",), lambda path, *_: read_excel(path), None, types=Types.OF_CELLS, extra="excel"),
+    Format(
+        "SPSS", (".sav",), lambda path, *_: read_stats(path, "sav"), partial(write_stats, kind="sav"), extra="stats"
+    ),
+    Format(
+        "Stata", (".dta",), lambda path, *_: read_stats(path, "dta"), partial(write_stats, kind="dta"), extra="stats"
+    ),
 )
 
 

@@ -1,0 +1,117 @@
+"""Releases that live elsewhere than in a folder of their own: in a database, a file, a Parquet dataset.
+
+The order is that of folders: everything is written and read back first, then the private folder gets its name, and the
+release itself appears last, when the database commits or the file is renamed. What fails before that takes the private
+folder back. A process that is killed between the two leaves a private folder alone, and no release.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import polars as pl
+
+from incrowd import io
+from incrowd.errors import InputError, VerificationError
+from incrowd.release.folder import load, save, write_both
+from incrowd.release.release import Release
+from incrowd.verify import rebuild
+
+
+def save_to(release: Release, place: io.Place, *, private: Path | None = None, existing: str = "refuse") -> None:
+    """Write a release to any place, all of it or nothing; what was written is read back before anybody sees it.
+
+    Parameters
+    ----------
+    private
+        The folder for what the owner keeps, which must not exist; by default `Place.private`.
+    existing
+        What to do if a database has the table: ``refuse``, ``append`` or ``replace``.
+    """
+    if existing not in ("refuse", "append", "replace"):
+        fact = f"Parameter existing is '{existing}'"
+        raise InputError(fact, "use refuse, append or replace")
+    kept = private or place.private
+    if place.kind == "folder" and existing == "refuse" and kept == place.private:
+        save(release, place.path)
+        return
+    if release.private is not None:
+        io.refuse_existing(kept)
+    if place.kind == "folder":
+        _save_apart(release, place, kept, existing)
+        return
+    tables = dict(zip(release.stems(), release.coded_tables(), strict=True))
+    how = cast("io.Existing", existing)
+    writing = io.Writing()
+    try:
+        with io.storing(place, release.manifest.to_dict(), tables, writing, existing=how) as read:
+            _compare(place, tables, read)
+            if release.private is not None:
+                with io.atomic_folder(kept, owner_only=True) as secret, _beside(secret) as folder:
+                    write_both(release, folder, secret)
+    except BaseException:
+        if release.private is not None and not writing.is_done:
+            shutil.rmtree(kept, ignore_errors=True)  # it was not there before
+        raise
+
+
+def load_from(path: str | Path) -> Release:
+    """Read a release from wherever it lives; the private folder too, if it lies where `save_to` puts it by default."""
+    place = io.find_place(path)
+    if place is None or place.kind == "folder":
+        return load(Path(path))
+    with tempfile.TemporaryDirectory(prefix="incrowd-") as temporary:
+        folder = Path(temporary) / "release"
+        folder.mkdir()
+        rebuild(io.fetch(place), folder, str(place))
+        return load(folder, place.private)
+
+
+def _save_apart(release: Release, place: io.Place, kept: Path, existing: str) -> None:
+    """Write a release folder whose private folder lies elsewhere."""
+    if existing != "refuse":
+        fact = f"'{place}' is a folder: only a table of a database can be appended to or replaced"
+        raise InputError(fact, "choose another name, or remove what is there first")
+    try:
+        with io.atomic_folder(place.path) as folder, io.atomic_folder(kept, owner_only=True) as secret:
+            write_both(release, folder, secret)
+    except BaseException:
+        if not place.path.exists():
+            shutil.rmtree(kept, ignore_errors=True)  # it was not there before
+        raise
+
+
+def _compare(place: io.Place, tables: dict[str, pl.DataFrame], read: Callable[[], io.Fetched]) -> None:
+    """Compare what reads back with what was sealed, every cell of it."""
+    try:
+        found = read().tables
+    except VerificationError as error:
+        fact, spoiled = error.fact, []
+    else:
+        if all(found[stem].equals(table, null_equal=True) for stem, table in tables.items()):
+            return
+        spoiled = [name for stem, table in tables.items() for name in _spoiled(table, found[stem])]
+        fact = f"'{place}' cannot hold {', '.join(map(repr, spoiled)) or 'the rows'} exactly as released"
+    why = "publish to a folder or a Parquet dataset, which hold everything; elsewhere an empty text, spaces at the end"
+    raise InputError(fact, f"{why} of a text, or very precise numbers and times may be lost; nothing was written")
+
+
+def _spoiled(table: pl.DataFrame, found: pl.DataFrame) -> list[str]:
+    """Name the columns whose values differ, whatever the order of the rows."""
+    return [name for name in table.columns if not table[name].sort().equals(found[name].sort(), null_equal=True)]
+
+
+@contextmanager
+def _beside(secret: Path) -> Iterator[Path]:
+    """Yield a folder for the public files, of which only the digests are needed; it lies in the staging folder."""
+    folder = secret.with_name(f"{secret.name}.public")
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
