@@ -120,7 +120,11 @@ def test_database_errors(tmp_path):
     fails(url, "column 'v' has values of type bytes", query="select x'00' as v")
     assert read(url, query="select count(*) as n from people")["n"].to_list() == [2]
     fails(text_file(tmp_path, "a\n1\n"), "takes no query", query="select 1")
-    fails(f"sqlite:///{text_file(tmp_path, SECRET * 100, 'no.db')}", "is not a database, or it is damaged", query="select * from x")
+    fails(
+        f"sqlite:///{text_file(tmp_path, SECRET * 100, 'no.db')}",
+        "is not a database, or it is damaged",
+        query="select * from x",
+    )
 
 
 ORDERS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,10 @@ Method = Annotated[
 ]
 Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]
 Query = Annotated[str | None, typer.Option(help="SQL query, when the data is a database URL.")]
+Private = Annotated[
+    Path | None,
+    typer.Option(help="Folder for what only the owner keeps; default: OUTPUT.private, for a database TABLE.private."),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
 ]

@@ -12,12 +12,13 @@ from typing import Any
 from incrowd.errors import ParameterError
 
 OPTIONS = {
-    "alpha": "--alpha", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
+    "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
+    "dataset": "--dataset", "domains": "--domains",
     "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "known": "--known", "l": "-l",
     "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
-    "original": "--original", "public": "--public", "quasi": "--quasi", "query": "--query",
-    "refuse_repeat": "--refuse-repeat", "rounding": "--rounding", "samples": "--samples", "seed": "--seed",
-    "sensitive": "--sensitive", "store": "--store", "t": "-t", "test": "--test-rows", "training": "--training",
+    "original": "--original", "private": "--private", "public": "--public", "quasi": "--quasi", "query": "--query",
+    "refuse_repeat": "--refuse-repeat", "replace": "--replace", "rounding": "--rounding", "samples": "--samples",
+    "seed": "--seed", "sensitive": "--sensitive", "store": "--store", "t": "-t", "test": "--test-rows", "training": "--training",
     "trust": "--trust",
 }  # fmt: skip
 """Parameters of the library that have an option of their own."""

@@ -6,6 +6,7 @@ from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, is_wri
 from incrowd.io.canonical import value_text, write_canonical_csv, write_canonical_parquet
 from incrowd.io.connecting import is_url, public_url
 from incrowd.io.covers import Cover
+from incrowd.io.database_tables import has_manifest
 from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, read_as, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
@@ -13,7 +14,7 @@ from incrowd.io.frames import from_polars, kind_of, to_polars
 from incrowd.io.places import Place, find_place, place_of
 from incrowd.io.reading import Note, Reading
 from incrowd.io.staging import refuse_existing
-from incrowd.io.storing import PART_ROWS, Existing, Fetched, Writing, fetch, storing
+from incrowd.io.storing import PART_ROWS, Existing, Fetched, Writing, fetch, storing, try_table
 
 __all__ = [
     "FORMATS",
@@ -34,6 +35,7 @@ __all__ = [
     "find_place",
     "format_of",
     "from_polars",
+    "has_manifest",
     "is_url",
     "is_written",
     "kind_of",
@@ -45,6 +47,7 @@ __all__ = [
     "risky_cells",
     "storing",
     "to_polars",
+    "try_table",
     "value_text",
     "write",
     "write_canonical_csv",

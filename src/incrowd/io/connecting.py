@@ -97,13 +97,25 @@ def public_url(text: str) -> str:
     """
     if not is_url(text):
         return text
-    address, mark, table = text.rpartition("#")
-    address, table = (address, f"#{table}") if mark else (text, "")
+    address, table = split_table(text)
     scheme, _, rest = address.partition("://")
     # Up to the last @: a password may have one, and hiding too much is better than too little.
     start, at, end = rest.rpartition("@")
     user = start.partition(":")[0] + "@" if at and not start.startswith("/") else start + at
-    return f"{scheme}://{user}{end.partition('?')[0]}{'' if '@' in table else table}"
+    return f"{scheme}://{user}{end.partition('?')[0]}{'' if table is None else f'#{table}'}"
+
+
+def split_table(address: str) -> tuple[str, str | None]:
+    """Split the address of a table, `URL#table` or `URL#schema.table`, into the URL and the table.
+
+    >>> split_table("sqlite:///people.db#release")
+    ('sqlite:///people.db', 'release')
+    """
+    url, mark, table = address.rpartition("#")
+    # What stands before the last / or @ is not the end of a URL: a password or the name of a file may have a #.
+    if not mark or not is_url(url) or not table or re.search(r"[/@?=]", table):
+        return address, None
+    return url, table
 
 
 def is_url(source: object) -> bool:

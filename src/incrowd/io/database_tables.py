@@ -18,7 +18,7 @@ import polars as pl
 
 from incrowd.errors import InputError
 from incrowd.io.atomic import note_written
-from incrowd.io.connecting import Database, opened
+from incrowd.io.connecting import Database, opened, split_table
 from incrowd.io.covers import TYPES, Cover, Rule, StoredColumn, shortened
 from incrowd.io.database_errors import explain
 from incrowd.io.databases import FETCH
@@ -82,6 +82,30 @@ def storing_tables(
     raise failed
 
 
+def try_creating(url: str, table: str, existing: str) -> None:
+    """Find out whether a table could be written: the address, the password, the rights, and what is there already."""
+    with opened(url, read_only=False) as database:
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        target, manifest = _table(table, [StoredColumn("c", "c", "String")]), _manifest_table(table)
+        _check_name(database, table)
+        created = None if database.file is None or database.file.exists() else database.file
+        try:
+            with _connection(database) as connection:
+                there = [each for each in (target, manifest) if _has(connection, _full(each))]
+                _refuse_tables(database, there, manifest, existing)
+                if not there and database.backend in _TRANSACTIONAL:
+                    manifest.create(connection)  # never committed
+                connection.rollback()
+        except sa.exc.SQLAlchemyError as error:
+            failed = explain(error, database, doing=f"write the table '{table}'")
+        else:
+            return
+        finally:
+            _undo(database, [], created)
+    raise failed
+
+
 def fetch_tables(url: str, table: str) -> tuple[tuple[str, ...], dict[str, pl.DataFrame]]:
     """Return the covers beside a table, and its rows restored by the first of them."""
     with opened(url, read_only=True) as database:
@@ -102,6 +126,22 @@ def fetch_tables(url: str, table: str) -> tuple[tuple[str, ...], dict[str, pl.Da
     raise failed
 
 
+def has_manifest(address: str) -> bool:
+    """Tell whether this is the address of a table that is a release."""
+    url, table = split_table(address)
+    if table is None:
+        return False
+    with opened(url, read_only=True) as database:
+        import sqlalchemy as sa  # noqa: PLC0415
+
+        try:
+            with database.engine.connect() as connection:
+                return _has(connection, f"{table}{MANIFEST}")
+        except sa.exc.SQLAlchemyError as error:
+            failed = explain(error, database, doing=f"read the table '{table}'")
+    raise failed
+
+
 def _no_release(connection: sa.Connection, database: Database, table: str) -> InputError:
     has_table = _has(connection, table)
     if has_table:
@@ -117,6 +157,13 @@ def _named_tables(table: str, cover: Cover) -> dict[str, str]:
 
 
 def _targets(database: Database, table: str, cover: Cover) -> dict[str, sa.Table]:
+    _check_name(database, table)
+    targets = {stem: _table(name, cover.tables[stem]) for stem, name in _named_tables(table, cover).items()}
+    return targets | {MANIFEST: _manifest_table(table)}
+
+
+def _check_name(database: Database, table: str) -> None:
+    """Refuse databases that releases are not written to, and names that they would cut off."""
     backend = database.backend
     if backend not in _WRITABLE:
         fact = f"Releases are not written to {backend}"
@@ -125,8 +172,6 @@ def _targets(database: Database, table: str, cover: Cover) -> dict[str, sa.Table
     if longest > _LONGEST.get(backend, 1000):
         fact = f"The name of the table has too many letters for {backend}, with '{MANIFEST}' for its manifest"
         raise InputError(fact, f"use at most {_LONGEST[backend] - len(MANIFEST)}")
-    targets = {stem: _table(name, cover.tables[stem]) for stem, name in _named_tables(table, cover).items()}
-    return targets | {MANIFEST: _manifest_table(table)}
 
 
 def _manifest_table(table: str) -> sa.Table:
@@ -154,7 +199,7 @@ def sql_type(dtype: pl.DataType) -> sa.types.TypeEngine[Any]:
     if dtype.is_integer():
         return sa.BigInteger()
     if dtype.is_float():
-        return sa.Double(53)
+        return sa.Double()
     if dtype == pl.Boolean:
         return sa.Boolean()
     if dtype == pl.Date:
@@ -162,7 +207,7 @@ def sql_type(dtype: pl.DataType) -> sa.types.TypeEngine[Any]:
     if isinstance(dtype, pl.Datetime):
         fine = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
         return fine.with_variant(mssql.DATETIME2(6), "mssql")  # type: ignore[no-untyped-call]
-    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb").with_variant(sa.UnicodeText(), "mssql")
+    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb").with_variant(sa.Unicode(), "mssql")
 
 
 @contextmanager
@@ -196,13 +241,7 @@ def _prepare(
 ) -> dict[str, pl.DataFrame]:  # fmt: skip
     """Make empty tables, or find those to append to; return the rows that are in them already."""
     there = [target for target in targets.values() if _has(connection, _full(target))]
-    names = ", ".join(f"'{_full(target)}'" for target in there)
-    if there and existing == "refuse":
-        fact = f"{database.label} already has the table {names}"
-        raise InputError(fact, "choose another name, or say replace=True (--replace) or append=True (--append)")
-    if there and targets[MANIFEST] not in there:
-        fact = f"{database.label}: {names} has no manifest beside it, so it is not a release of incrowd"
-        raise InputError(fact, "choose another name; only releases are replaced or appended to")
+    _refuse_tables(database, there, targets[MANIFEST], existing)
     before: dict[str, pl.DataFrame] = {}
     for stem, target in targets.items():
         if target not in there:
@@ -216,11 +255,21 @@ def _prepare(
     return before
 
 
+def _refuse_tables(database: Database, there: Sequence[sa.Table], manifest: sa.Table, existing: str) -> None:
+    names = ", ".join(f"'{_full(target)}'" for target in there)
+    if there and existing == "refuse":
+        fact = f"{database.label} already has the table {names}"
+        raise InputError(fact, "choose another name, or say replace=True or append=True")
+    if there and manifest not in there:
+        fact = f"{database.label}: {names} has no manifest beside it, so it is not a release of incrowd"
+        raise InputError(fact, "choose another name; only releases are replaced or appended to")
+
+
 def _lock(connection: sa.Connection, database: Database, target: sa.Table) -> None:
     """Check that rows can be appended to a table, and let nobody else add some meanwhile."""
     if not _is_same(connection, target):
         fact = f"{database.label}: table '{_full(target)}' has other columns than this release"
-        raise InputError(fact, "write to a new table, or say replace=True (--replace)")
+        raise InputError(fact, "write to a new table, or say replace=True")
     if database.backend == "postgresql":
         connection.exec_driver_sql(f"LOCK TABLE {_quoted(database, target)} IN EXCLUSIVE MODE")
 

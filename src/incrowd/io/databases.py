@@ -15,7 +15,7 @@ import polars as pl
 
 from incrowd.errors import InputError
 from incrowd.io.columns import check_names
-from incrowd.io.connecting import READ_ONLY, Database, is_url, opened
+from incrowd.io.connecting import READ_ONLY, Database, opened, split_table
 from incrowd.io.database_errors import explain
 from incrowd.io.frames import from_objects
 
@@ -33,19 +33,6 @@ _ORDERS = re.compile(
     r"writetext)\b|\b[sx]p_",
     re.IGNORECASE,
 )
-
-
-def split_table(address: str) -> tuple[str, str | None]:
-    """Split the address of a table, `URL#table` or `URL#schema.table`, into the URL and the table.
-
-    >>> split_table("sqlite:///people.db#release")
-    ('sqlite:///people.db', 'release')
-    """
-    url, mark, table = address.rpartition("#")
-    # What stands before the last / or @ is not the end of a URL: a password or the name of a file may have a #.
-    if not mark or not is_url(url) or not table or re.search(r"[/@?=]", table):
-        return address, None
-    return url, table
 
 
 def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl.DataFrame:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from incrowd.errors import InputError
-from incrowd.io.connecting import is_url, public_url
+from incrowd.io.connecting import is_url, public_url, split_table
 from incrowd.io.covers import COVER
-from incrowd.io.databases import split_table
 from incrowd.io.formats import find_format, format_of, writable_suffixes
 
 DATASET_COVER = "_manifest.json"  # readers of datasets pass over names that begin with _

@@ -14,7 +14,7 @@ from incrowd.errors import InputError
 from incrowd.io.atomic import atomic_folder, atomic_paths
 from incrowd.io.canonical import write_canonical_parquet
 from incrowd.io.covers import Cover, Rule, statistics_rule
-from incrowd.io.database_tables import fetch_tables, name_rule, storing_tables
+from incrowd.io.database_tables import fetch_tables, name_rule, storing_tables, try_creating
 from incrowd.io.formats import Types, format_of
 from incrowd.io.places import DATASET_COVER, Place
 from incrowd.io.reading import Reading
@@ -77,11 +77,8 @@ def storing(
     writing
         Notes when they have appeared.
     existing
-        What to do if a database has the table: refuse it, append to it, or replace it.
+        What to do if a database has the table: refuse it, append to it, or replace it. Files are never replaced.
     """
-    if existing != "refuse" and place.kind != "database":
-        fact = f"'{place}' is not a table of a database: only such a table can be appended to or replaced"
-        raise InputError(fact, "choose another name, or remove what is there first")
     for path in () if place.kind == "database" else (place.path, place.cover):
         refuse_existing(path)
     cover = Cover.of(manifest, tables, _rule(place))
@@ -102,6 +99,11 @@ def storing(
                 yield lambda: _fetch_file(file, beside)
     finally:
         writing.is_done = place.path.exists()
+
+
+def try_table(place: Place, existing: str) -> None:
+    """Ask a database whether it would take a table; nothing is written."""
+    try_creating(place.url, place.table, existing)
 
 
 def fetch(place: Place) -> Fetched:

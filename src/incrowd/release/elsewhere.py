@@ -33,17 +33,13 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
     existing
         What to do if a database has the table: ``refuse``, ``append`` or ``replace``.
     """
-    if existing not in ("refuse", "append", "replace"):
-        fact = f"Parameter existing is '{existing}'"
-        raise InputError(fact, "use refuse, append or replace")
     kept = private or place.private
-    if place.kind == "folder" and existing == "refuse" and kept == place.private:
-        save(release, place.path)
-        return
-    if release.private is not None:
-        io.refuse_existing(kept)
+    _refuse_existing(place, None if release.private is None else kept, existing)
     if place.kind == "folder":
-        _save_apart(release, place, kept, existing)
+        if kept == place.private or release.private is None:
+            save(release, place.path)
+        else:
+            _save_apart(release, place, kept)
         return
     tables = dict(zip(release.stems(), release.coded_tables(), strict=True))
     how = cast("io.Existing", existing)
@@ -60,6 +56,29 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
         raise
 
 
+def refuse_early(place: io.Place, private: Path, existing: str) -> None:
+    """Refuse what cannot be written, before a search that takes long: a database is asked whether it would take it."""
+    _refuse_existing(place, private, existing)
+    if place.kind == "database":
+        io.try_table(place, existing)
+
+
+def _refuse_existing(place: io.Place, private: Path | None, existing: str) -> None:
+    if existing not in ("refuse", "append", "replace"):
+        fact = f"Parameter existing is '{existing}'"
+        raise InputError(fact, "use refuse, append or replace")
+    if place.kind != "database":
+        if existing != "refuse":
+            fact = f"'{place}' is not a table of a database: only such a table can be appended to or replaced"
+            raise InputError(fact, "choose another name, or remove what is there first")
+        io.refuse_existing(place.path)
+    if private is not None and place.kind == "database" and private.exists():
+        fact = f"'{private}', where the private part would be written, already exists"
+        raise InputError(fact, "name another folder for it, for example private='release-2.private'")
+    if private is not None:
+        io.refuse_existing(private)
+
+
 def load_from(path: str | Path) -> Release:
     """Read a release from wherever it lives; the private folder too, if it lies where `save_to` puts it by default."""
     place = io.find_place(path)
@@ -72,11 +91,8 @@ def load_from(path: str | Path) -> Release:
         return load(folder, place.private)
 
 
-def _save_apart(release: Release, place: io.Place, kept: Path, existing: str) -> None:
+def _save_apart(release: Release, place: io.Place, kept: Path) -> None:
     """Write a release folder whose private folder lies elsewhere."""
-    if existing != "refuse":
-        fact = f"'{place}' is a folder: only a table of a database can be appended to or replaced"
-        raise InputError(fact, "choose another name, or remove what is there first")
     try:
         with io.atomic_folder(place.path) as folder, io.atomic_folder(kept, owner_only=True) as secret:
             write_both(release, folder, secret)

@@ -30,8 +30,13 @@ def private_folder(path: Path) -> Path:
 
 
 def is_release(path: object) -> bool:
-    """Tell whether this is the folder of a release."""
-    return isinstance(path, str | Path) and (Path(path) / MANIFEST).is_file()
+    """Tell whether this is a release: its folder, file or dataset, or a table of a database that has a manifest."""
+    if not isinstance(path, str | Path):
+        return False
+    if io.is_url(path):
+        return io.has_manifest(str(path))
+    place = io.find_place(path)
+    return place is not None and (place.kind != "folder" or (place.path / MANIFEST).is_file())
 
 
 def save(release: Release, path: Path) -> None:

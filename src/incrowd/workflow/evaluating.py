@@ -40,7 +40,8 @@ def evaluate(
     """
     from incrowd.evaluate import evaluate as judge
     from incrowd.publish import default_method, make
-    from incrowd.release.folder import is_release, load
+    from incrowd.release import Release
+    from incrowd.release.folder import is_release
 
     if "test_rows" in settings:
         settings["test"] = settings.pop("test_rows")
@@ -50,7 +51,7 @@ def evaluate(
             if test is None or any(given is not None for given in (schema, method, parameters, cv)):
                 fact = f"'{source}' is a release folder: it needs test rows, and no schema, method, parameters or folds"
                 raise ParameterError(fact, f"run: incrowd evaluate {source} --test test.csv --original data.csv")
-            release = load(Path(source))
+            release = Release.load(source)
             how = Reading(types=release.types, missing_tokens=tuple(release.manifest.missing.tokens))
             rows: dict[str, Any] = {"holdout": read_source(test, how, run=work)}
             if original is not None:

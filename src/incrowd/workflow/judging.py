@@ -28,21 +28,24 @@ def verify(
     release: str | Path | Source,
     original: Source = None,
     *,
+    private: str | Path | None = None,
     query: str | None = None,
     run: Run | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
-    """Check a release folder, completely if the original is given; or, with `foreign`, a table from elsewhere.
+    """Check a release, completely if the original is given; or, with `foreign`, a table from elsewhere.
 
     Parameters
     ----------
+    private
+        The owner's private folder, if it does not lie where it is by default.
     foreign
         The parameters of `incrowd.verify.verify_table`: quasi, sensitive, k, l, l_kind, t, alpha.
     """
     from incrowd.verify import verify as check
 
     with working(run) as work:
-        return check(release, original, query=query, progress=work, **foreign)
+        return check(release, original, private=private, query=query, progress=work, **foreign)
 
 
 def attack(
