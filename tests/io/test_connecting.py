@@ -114,7 +114,6 @@ def test_statements_of_servers(dialect, words):
     made = str(sa.schema.CreateTable(table).compile(dialect=dialect))
     assert [word for word in words if word not in made] == []
     added = str(table.insert().compile(dialect=dialect))
-    assert added.count("c0") + added.count("?") >= 1
     assert "a.Int64" in added
 
 

@@ -18,8 +18,8 @@ OPTIONS = {
     "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
     "original": "--original", "private": "--private", "public": "--public", "quasi": "--quasi", "query": "--query",
     "refuse_repeat": "--refuse-repeat", "replace": "--replace", "rounding": "--rounding", "samples": "--samples",
-    "seed": "--seed", "sensitive": "--sensitive", "store": "--store", "t": "-t", "test": "--test-rows", "training": "--training",
-    "trust": "--trust",
+    "seed": "--seed", "sensitive": "--sensitive", "store": "--store", "t": "-t", "test": "--test-rows",
+    "training": "--training", "trust": "--trust",
 }  # fmt: skip
 """Parameters of the library that have an option of their own."""
 

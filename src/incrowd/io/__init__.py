@@ -7,6 +7,7 @@ from incrowd.io.canonical import value_text, write_canonical_csv, write_canonica
 from incrowd.io.connecting import is_url, public_url
 from incrowd.io.covers import Cover
 from incrowd.io.database_tables import has_manifest
+from incrowd.io.elsewhere import PART_ROWS, Existing, Fetched, Writing, fetch, storing, try_table
 from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, read_as, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
@@ -14,7 +15,6 @@ from incrowd.io.frames import from_polars, kind_of, to_polars
 from incrowd.io.places import Place, find_place, place_of
 from incrowd.io.reading import Note, Reading
 from incrowd.io.staging import refuse_existing
-from incrowd.io.storing import PART_ROWS, Existing, Fetched, Writing, fetch, storing, try_table
 
 __all__ = [
     "FORMATS",

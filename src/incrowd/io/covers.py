@@ -31,7 +31,7 @@ _MOMENTS: dict[str, pl.DataType] = {f"Datetime({unit})": pl.Datetime(unit) for u
 TYPES: dict[str, pl.DataType] = _SIMPLE | _MOMENTS
 """Types that a cover can name. One with a time zone is not among them: few places keep it."""
 
-_CHANGED = "do not rely on it: it is not what was written; publish it again"
+CHANGED = "do not rely on it: it is not what was written; publish it again"
 
 Rule = Callable[[str], str]
 """Makes a name that a place accepts of any name."""
@@ -105,7 +105,7 @@ class Cover:
             extra, lost = set(found.columns) - set(wanted), set(wanted) - set(found.columns)
             what = f"{len(extra)} more and {len(lost)} fewer" if extra or lost else "another order of"
             fact = f"{where} has other columns than its manifest lists: {what} columns"
-            raise VerificationError(fact, _CHANGED, violations=[fact])
+            raise VerificationError(fact, CHANGED, violations=[fact])
         frame = pl.DataFrame([_restored(found[column.stored], column, where) for column in columns])
         return frame.sort(frame.columns, nulls_last=False, maintain_order=True)
 
@@ -166,12 +166,12 @@ def _restored(column: pl.Series, about: StoredColumn, where: str) -> pl.Series:
     dtype, given = TYPES[about.type], column.null_count()
     try:
         result = _converted(column, dtype)
-        fits = result.null_count() == given and _means_the_same(column, result)
+        fits = result.dtype == dtype and result.null_count() == given and _means_the_same(column, result)
     except (pl.exceptions.PolarsError, OverflowError):
         fits = False
     if not fits:
         fact = f"{where}: column '{about.name}' has values that are not of the type {about.type}"
-        raise VerificationError(fact, _CHANGED, violations=[fact])
+        raise VerificationError(fact, CHANGED, violations=[fact])
     return result.alias(about.name)
 
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, VerificationError
 from incrowd.io.atomic import note_written
 from incrowd.io.connecting import Database, opened, split_table
-from incrowd.io.covers import TYPES, Cover, Rule, StoredColumn, shortened
+from incrowd.io.covers import CHANGED, TYPES, Cover, Rule, StoredColumn, shortened
 from incrowd.io.database_errors import explain
 from incrowd.io.databases import FETCH
 from incrowd.io.frames import from_objects
@@ -188,7 +188,7 @@ def _table(name: str, columns: Sequence[StoredColumn]) -> sa.Table:
         for at, column in enumerate(columns)
     ]
     options: dict[str, Any] = {f"{kind}_{name}": value for kind in _MYSQLS for name, value in _MYSQL.items()}
-    return sa.Table(own, sa.MetaData(), *made, schema=schema or None, quote=True, **options)
+    return sa.Table(own, sa.MetaData(), *made, schema=schema or None, quote=True, quote_schema=True, **options)
 
 
 def sql_type(dtype: pl.DataType) -> sa.types.TypeEngine[Any]:
@@ -358,11 +358,16 @@ def _read_all(
             for rows in connection.execute(sa.select(target)).partitions(FETCH):
                 for column, values in zip(columns, zip(*rows, strict=True), strict=True):
                     column.extend(values)
-            frame = pl.DataFrame(
-                [from_objects(each, values, where) for each, values in zip(wanted, columns, strict=True)]
-            )
+            frame = _frame(wanted, columns, where)
         found[stem] = cover.restore(stem, frame, where)
     return found
+
+
+def _frame(names: Sequence[str], columns: Sequence[Sequence[Any]], where: str) -> pl.DataFrame:
+    try:
+        return pl.DataFrame([from_objects(name, values, where) for name, values in zip(names, columns, strict=True)])
+    except InputError as error:  # SQLite keeps a text among numbers
+        raise VerificationError(error.fact, CHANGED, violations=[error.fact]) from None
 
 
 def _undo(database: Database, made: Sequence[sa.Table], created: Path | None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import polars as pl
 
@@ -45,6 +47,7 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
     """Write one sheet."""
     try:
         xlsxwriter = importlib.import_module("xlsxwriter")
+        importlib.import_module("xlsxwriter.worksheet")
     except ModuleNotFoundError:
         fact = "Writing Excel files needs xlsxwriter, which is not installed"
         raise MissingDependencyError(fact, extra="excel") from None
@@ -65,7 +68,25 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
         "default_date_format": "yyyy-mm-dd",
     }
     with path.open("wb") as handle, xlsxwriter.Workbook(handle, options) as workbook:
-        frame.write_excel(workbook=workbook, worksheet="Sheet1")
+        sheet = workbook.add_worksheet("Sheet1", _exact_sheets(xlsxwriter))
+        frame.write_excel(workbook=workbook, worksheet=sheet)
+
+
+class _Shortest(float):
+    """A number that is written in as many digits as it takes to read it back, whatever the format asks for."""
+
+    def __format__(self, _format: str) -> str:
+        return float.__repr__(self).removesuffix(".0")
+
+
+def _exact_sheets(xlsxwriter: ModuleType) -> type[Any]:
+    """Return the writer's sheets, which would write 16 digits of a number, with 17 where it takes as many."""
+
+    def write(self: Any, number: float, attributes: Any = ()) -> None:  # noqa: ANN401 - a sheet
+        super(sheets, self)._xml_number_element(_Shortest(number), attributes)
+
+    sheets = type("ExactSheet", (xlsxwriter.worksheet.Worksheet,), {"_xml_number_element": write})
+    return sheets
 
 
 def _beyond_excel(column: pl.Series) -> str | None:
