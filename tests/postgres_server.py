@@ -9,6 +9,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -75,7 +76,7 @@ def running(home):
         try:
             yield _ready(Postgres(port), server)
         finally:
-            server.terminate()
+            server.send_signal(signal.SIGINT)  # at once; SIGTERM waits until every client has gone
             try:
                 server.wait(10)
             except subprocess.TimeoutExpired:

@@ -81,12 +81,12 @@ class _Shortest(float):
 
 def _exact_sheets(xlsxwriter: ModuleType) -> type[Any]:
     """Return the writer's sheets, which would write 16 digits of a number, with 17 where it takes as many."""
+    sheets: Any = xlsxwriter.worksheet.Worksheet
 
     def write(self: Any, number: float, attributes: Any = ()) -> None:  # noqa: ANN401 - a sheet
-        super(sheets, self)._xml_number_element(_Shortest(number), attributes)
+        sheets._xml_number_element(self, _Shortest(number), attributes)
 
-    sheets = type("ExactSheet", (xlsxwriter.worksheet.Worksheet,), {"_xml_number_element": write})
-    return sheets
+    return type("ExactSheet", (sheets,), {"_xml_number_element": write})
 
 
 def _beyond_excel(column: pl.Series) -> str | None:
