@@ -127,6 +127,8 @@ def test_statements_of_servers(dialect, words):
         ((1146, "Table 'd.t' doesn't exist"), "table"),
         ((1792, "Cannot execute statement in a READ ONLY transaction."), "changes"),
         ((2003, "Can't connect to MySQL server on 'h' ([Errno 111] Connection refused)"), "server"),
+        ((2003, "Can't connect to MySQL server on 'h' ([Errno -2] Name or service not known)"), "host"),
+        ((1044, "Access denied for user 'u'@'h' to database 'd'"), "database"),
         ((2005, "Unknown MySQL server host 'h'"), "host"),
         (("28000", "[28000] Login failed for user 'u'. (18456) (SQLDriverConnect)"), "password"),
         (("42S02", "[42S02] Invalid object name 't'. (208)"), "table"),

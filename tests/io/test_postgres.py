@@ -74,6 +74,8 @@ ORDERS = [
     "explain analyze delete from open_to_all",
     "select nextval('counter')",
     "select lo_create(4711)",
+    "select lo_export(1, '/tmp/x')",
+    "select pg_terminate_backend(1)",
     "table open_to_all; drop table open_to_all",
     "values (1); truncate open_to_all",
 ]

@@ -47,7 +47,7 @@ _CAUSES = (
         r"authentication failed|login failed for user|role .* does not exist|no pg_hba.conf entry",
     ),
     _Cause(
-        "database", ("3D000",), (1049, 4060), r"database .* does not exist|unknown database|cannot open database",
+        "database", ("3D000",), (1044, 1049, 4060), r"database .* does not exist|unknown database|cannot open database",
     ),
     _Cause("column", ("42703",), (1054, 207), r"no such column|column .* does not exist|referenced column"),
     _Cause(
@@ -60,7 +60,7 @@ _CAUSES = (
         r"read-only transaction|readonly database|read.only mode|in read.only|query_only",
     ),
     _Cause(
-        "permission", ("42501",), (1044, 1142, 1143, 1227, 229, 230, 262),
+        "permission", ("42501",), (1142, 1143, 1227, 229, 230, 262),
         r"permission denied|unable to open database file|must be owner|command denied|not authorized|cannot open file",
     ),
     _Cause("busy", ("55P03", "40P01"), (1205, 1213), r"database is locked|could not set lock|lock timeout|deadlock"),
@@ -83,6 +83,8 @@ def cause_of(error: BaseException) -> str | None:
     codes = [part for part in origin.args if isinstance(part, int)]
     states = {state} | {part for part in origin.args if isinstance(part, str)}
     words = str(origin).lower()
+    if re.search(_CAUSES[0].words, words):  # a host, which some drivers give the number of a server
+        return _CAUSES[0].name
     for cause in _CAUSES:
         if states & set(cause.states) or set(codes) & set(cause.numbers):
             return cause.name

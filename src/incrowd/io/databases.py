@@ -35,6 +35,16 @@ _ORDERS = re.compile(
 )
 
 
+# What acts outside of any transaction, where the rights of the user allow it.
+_BEYOND = {
+    "mysql": re.compile(r"\binto\s+(outfile|dumpfile)\b", re.IGNORECASE),
+    "mariadb": re.compile(r"\binto\s+(outfile|dumpfile)\b", re.IGNORECASE),
+    "postgresql": re.compile(
+        r"\b(lo_export|dblink\w*|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_file_\w+)\b", re.IGNORECASE
+    ),
+}
+
+
 def read_query(url: str, query: str | None, report: Callable[[int], None]) -> pl.DataFrame:
     """Return the rows of a query, or of the table that the URL ends with; `report` is called with the rows so far."""
     has_query = query is not None and bool(query.strip())
@@ -103,6 +113,10 @@ def _refuse_orders(query: str, database: Database) -> None:
     if ";" in query.rstrip().rstrip(";"):
         fact = f"{label}: only one query is sent, and this text has a ';' before its end"
         raise InputError(fact, "give one select statement; in a text, write chr(59) for the ';'")
+    beyond = _BEYOND[database.backend].search(query) if database.backend in _BEYOND else None
+    if beyond is not None:
+        fact = f"{label}: the query has '{beyond[0].lower()}', which acts on more than the query's own result"
+        raise InputError(fact, "use a select statement that only reads")
     order = None if database.backend in READ_ONLY else _ORDERS.search(query)
     if order is not None:
         fact = f"{label} has no sessions that may only read, and the query has the word '{order[0].lower()}'"
