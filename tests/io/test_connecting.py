@@ -12,7 +12,7 @@ from incrowd.io import read
 from incrowd.io.connecting import opened, public_url, split_table
 from incrowd.io.covers import TYPES, StoredColumn
 from incrowd.io.database_errors import cause_of
-from incrowd.io.database_tables import _table
+from incrowd.io.database_rows import sql_table
 from incrowd.io.places import place_of
 
 SECRET = "geheim"
@@ -110,7 +110,7 @@ COLUMNS = [StoredColumn(f"a.{name}", f"a.{name}", name) for name in TYPES]
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_statements_of_servers(dialect, words):
-    table = _table("dbo.release", COLUMNS)
+    table = sql_table("dbo.release", COLUMNS)
     made = str(sa.schema.CreateTable(table).compile(dialect=dialect))
     assert [word for word in words if word not in made] == []
     added = str(table.insert().compile(dialect=dialect))

@@ -291,12 +291,12 @@ def test_the_private_part_is_named_first_and_taken_back(release, monkeypatch, pl
 
 
 def test_a_database_that_changes_cells_gets_nothing(release, monkeypatch):
-    insert = database_tables._insert
+    insert = database_tables.insert
 
     def rounding(connection, database, target, frame):
         insert(connection, database, target, frame.with_columns(pl.col("größe.lo").round(0)))
 
-    monkeypatch.setattr(database_tables, "_insert", rounding)
+    monkeypatch.setattr(database_tables, "insert", rounding)
     with pytest.raises(InputError, match=r"cannot hold 'größe\.lo' exactly as released"):
         release.save_to("sqlite:///out.db#r")
     assert list(Path().iterdir()) == []

@@ -12,17 +12,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incrowd.errors import InputError, VerificationError
+from incrowd.errors import InputError
 from incrowd.io.atomic import note_written
 from incrowd.io.connecting import Database, opened, split_table
-from incrowd.io.covers import CHANGED, TYPES, Cover, Rule, StoredColumn, shortened
+from incrowd.io.covers import TYPES, Cover, Rule, StoredColumn, shortened
 from incrowd.io.database_errors import explain
-from incrowd.io.databases import FETCH
-from incrowd.io.frames import from_objects
+from incrowd.io.database_rows import (
+    driver_errors,
+    full_name,
+    insert,
+    is_same,
+    quoted_name,
+    read_all,
+    sql_table,
+)
 from incrowd.io.staging import uninterrupted
 
 if TYPE_CHECKING:
@@ -32,9 +39,6 @@ MANIFEST = "_manifest"
 _TRANSACTIONAL = ("sqlite", "postgresql", "duckdb", "mssql")  # whose transactions create and drop tables
 _WRITABLE = (*_TRANSACTIONAL, "mysql", "mariadb")
 _LONGEST = {"postgresql": 63, "mysql": 64, "mariadb": 64, "mssql": 128}  # bytes or characters of a name
-_MYSQLS = ("mysql", "mariadb")
-_MYSQL = {"charset": "utf8mb4", "collate": "utf8mb4_bin", "engine": "InnoDB"}  # every text, compared letter by letter
-_PART = 10_000  # rows that are sent at a time
 
 
 def name_rule(url: str) -> Rule:
@@ -52,8 +56,6 @@ def storing_tables(
     `done` is called as soon as they are.
     """
     with opened(url, read_only=False) as database:
-        import sqlalchemy as sa  # noqa: PLC0415
-
         targets = _targets(database, table, cover)
         created = None if database.file is None or database.file.exists() else database.file
         made: list[sa.Table] = []
@@ -62,7 +64,7 @@ def storing_tables(
             with _connection(database) as connection:
                 before = _prepare(connection, database, targets, cover, existing, made)
                 for stem, frame in tables.items():
-                    _insert(connection, database, targets[stem], frame)
+                    insert(connection, database, targets[stem], frame)
                 connection.execute(targets[MANIFEST].insert(), [{"c0": cover.to_json()}])
                 yield lambda: _read_back(connection, database, targets, cover, before, tables)
                 with uninterrupted():
@@ -74,7 +76,7 @@ def storing_tables(
             if committed:  # a signal that had to wait
                 raise
             _undo(database, made, created)
-            if not isinstance(error, sa.exc.SQLAlchemyError):
+            if not isinstance(error, driver_errors(database)):
                 raise
             failed = explain(error, database, doing=f"write the table '{table}'")
         else:
@@ -87,12 +89,12 @@ def try_creating(url: str, table: str, existing: str) -> None:
     with opened(url, read_only=False) as database:
         import sqlalchemy as sa  # noqa: PLC0415
 
-        target, manifest = _table(table, [StoredColumn("c", "c", "String")]), _manifest_table(table)
+        target, manifest = sql_table(table, [StoredColumn("c", "c", "String")]), _manifest_table(table)
         _check_name(database, table)
         created = None if database.file is None or database.file.exists() else database.file
         try:
             with _connection(database) as connection:
-                there = [each for each in (target, manifest) if _has(connection, _full(each))]
+                there = [each for each in (target, manifest) if _has(connection, full_name(each))]
                 _refuse_tables(database, there, manifest, existing)
                 if not there and database.backend in _TRANSACTIONAL:
                     manifest.create(connection)  # never committed
@@ -120,7 +122,7 @@ def fetch_tables(url: str, table: str) -> tuple[tuple[str, ...], dict[str, pl.Da
                 if not covers:
                     raise _no_release(connection, database, table)
                 cover = Cover.from_json(covers[0], f"{database.label}: '{table}{MANIFEST}'")
-                return covers, _read_all(connection, database, _named_tables(table, cover), cover)
+                return covers, read_all(connection, database, _named_tables(table, cover), cover)
         except sa.exc.SQLAlchemyError as error:
             failed = explain(error, database, doing=f"read the table '{table}'")
     raise failed
@@ -158,7 +160,7 @@ def _named_tables(table: str, cover: Cover) -> dict[str, str]:
 
 def _targets(database: Database, table: str, cover: Cover) -> dict[str, sa.Table]:
     _check_name(database, table)
-    targets = {stem: _table(name, cover.tables[stem]) for stem, name in _named_tables(table, cover).items()}
+    targets = {stem: sql_table(name, cover.tables[stem]) for stem, name in _named_tables(table, cover).items()}
     return targets | {MANIFEST: _manifest_table(table)}
 
 
@@ -175,39 +177,7 @@ def _check_name(database: Database, table: str) -> None:
 
 
 def _manifest_table(table: str) -> sa.Table:
-    return _table(f"{table}{MANIFEST}", [StoredColumn("content", "content", "String")])
-
-
-def _table(name: str, columns: Sequence[StoredColumn]) -> sa.Table:
-    import sqlalchemy as sa  # noqa: PLC0415
-
-    schema, _, own = name.rpartition(".")
-    # By keys of our own: names of columns may have any letters, and parameters of statements not.
-    made = [
-        sa.Column(column.stored, sql_type(TYPES[column.type]), key=f"c{at}", quote=True)
-        for at, column in enumerate(columns)
-    ]
-    options: dict[str, Any] = {f"{kind}_{name}": value for kind in _MYSQLS for name, value in _MYSQL.items()}
-    return sa.Table(own, sa.MetaData(), *made, schema=schema or None, quote=True, quote_schema=True, **options)
-
-
-def sql_type(dtype: pl.DataType) -> sa.types.TypeEngine[Any]:
-    """Return the type of a column in databases that holds every value of a type of polars."""
-    import sqlalchemy as sa  # noqa: PLC0415
-    from sqlalchemy.dialects import mssql, mysql  # noqa: PLC0415
-
-    if dtype.is_integer():
-        return sa.BigInteger()
-    if dtype.is_float():
-        return sa.Double()
-    if dtype == pl.Boolean:
-        return sa.Boolean()
-    if dtype == pl.Date:
-        return sa.Date()
-    if isinstance(dtype, pl.Datetime):
-        fine = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
-        return fine.with_variant(mssql.DATETIME2(6), "mssql")  # type: ignore[no-untyped-call]
-    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb").with_variant(sa.Unicode(), "mssql")
+    return sql_table(f"{table}{MANIFEST}", [StoredColumn("content", "content", "String")])
 
 
 @contextmanager
@@ -240,7 +210,7 @@ def _prepare(
     made: list[sa.Table],
 ) -> dict[str, pl.DataFrame]:  # fmt: skip
     """Make empty tables, or find those to append to; return the rows that are in them already."""
-    there = [target for target in targets.values() if _has(connection, _full(target))]
+    there = [target for target in targets.values() if _has(connection, full_name(target))]
     _refuse_tables(database, there, targets[MANIFEST], existing)
     before: dict[str, pl.DataFrame] = {}
     for stem, target in targets.items():
@@ -249,14 +219,14 @@ def _prepare(
         elif existing == "append":
             _lock(connection, database, target)
             if stem != MANIFEST:
-                before |= _read_all(connection, database, {stem: _full(target)}, cover)
+                before |= read_all(connection, database, {stem: full_name(target)}, cover)
         else:
             _empty(connection, database, target, made)
     return before
 
 
 def _refuse_tables(database: Database, there: Sequence[sa.Table], manifest: sa.Table, existing: str) -> None:
-    names = ", ".join(f"'{_full(target)}'" for target in there)
+    names = ", ".join(f"'{full_name(target)}'" for target in there)
     if there and existing == "refuse":
         fact = f"{database.label} already has the table {names}"
         raise InputError(fact, "choose another name, or say replace=True or append=True")
@@ -267,22 +237,22 @@ def _refuse_tables(database: Database, there: Sequence[sa.Table], manifest: sa.T
 
 def _lock(connection: sa.Connection, database: Database, target: sa.Table) -> None:
     """Check that rows can be appended to a table, and let nobody else add some meanwhile."""
-    if not _is_same(connection, target):
-        fact = f"{database.label}: table '{_full(target)}' has other columns than this release"
+    if not is_same(connection, target):
+        fact = f"{database.label}: table '{full_name(target)}' has other columns than this release"
         raise InputError(fact, "write to a new table, or say replace=True")
     if database.backend == "postgresql":
-        connection.exec_driver_sql(f"LOCK TABLE {_quoted(database, target)} IN EXCLUSIVE MODE")
+        connection.exec_driver_sql(f"LOCK TABLE {quoted_name(database, target)} IN EXCLUSIVE MODE")
 
 
 def _empty(connection: sa.Connection, database: Database, target: sa.Table, made: list[sa.Table]) -> None:
     """Empty a table, which keeps the rights of others and views of it; make it anew if it has other columns."""
-    if _is_same(connection, target):
+    if is_same(connection, target):
         connection.execute(target.delete())
     elif database.backend in _TRANSACTIONAL:
         target.drop(connection)
         _create(connection, database, target, made)
     else:
-        fact = f"{database.label}: table '{_full(target)}' has other columns than this release"
+        fact = f"{database.label}: table '{full_name(target)}' has other columns than this release"
         raise InputError(fact, f"drop it first: {database.backend} could not take that back if writing fails")
 
 
@@ -292,44 +262,13 @@ def _create(connection: sa.Connection, database: Database, target: sa.Table, mad
         made.append(target)
 
 
-def _is_same(connection: sa.Connection, target: sa.Table) -> bool:
-    return _stored_names(connection, target) == [column.name for column in target.columns]
-
-
-def _stored_names(connection: sa.Connection, target: sa.Table) -> list[str]:
-    import sqlalchemy as sa  # noqa: PLC0415
-
-    everything = sa.select(sa.text("*")).select_from(target).where(sa.false())
-    return [str(name) for name in tuple(connection.execute(everything).keys())]
-
-
-def _insert(connection: sa.Connection, database: Database, target: sa.Table, frame: pl.DataFrame) -> None:
-    keys = [column.key for column in target.columns]
-    if database.backend == "duckdb":
-        _insert_into_duckdb(connection, database, target, frame)
-        return
-    for part in frame.iter_slices(_PART):
-        connection.execute(target.insert(), [dict(zip(keys, row, strict=True)) for row in part.rows()])
-
-
-def _insert_into_duckdb(connection: sa.Connection, database: Database, target: sa.Table, frame: pl.DataFrame) -> None:
-    """Hand over all rows at once: one at a time takes DuckDB a millisecond each."""
-    raw: Any = connection.connection.driver_connection
-    view = "incrowd_rows"
-    raw.register(view, frame.rename({name: f"c{at}" for at, name in enumerate(frame.columns)}).to_arrow())
-    try:
-        connection.exec_driver_sql(f"INSERT INTO {_quoted(database, target)} SELECT * FROM {view}")
-    finally:
-        raw.unregister(view)
-
-
 def _read_back(
     connection: sa.Connection, database: Database, targets: dict[str, sa.Table], cover: Cover,
     before: dict[str, pl.DataFrame], tables: Mapping[str, pl.DataFrame],
 ) -> dict[str, pl.DataFrame]:  # fmt: skip
     """Return what reads back of the new rows; rows that were there before must be there still."""
-    found = _read_all(
-        connection, database, {stem: _full(target) for stem, target in targets.items() if stem != MANIFEST}, cover
+    found = read_all(
+        connection, database, {stem: full_name(target) for stem, target in targets.items() if stem != MANIFEST}, cover
     )
     for stem, earlier in before.items():
         expected = pl.concat([earlier, tables[stem]])
@@ -339,35 +278,6 @@ def _read_back(
             raise InputError(fact, "nothing was written; write to a new table")
         found[stem] = tables[stem]
     return found
-
-
-def _read_all(
-    connection: sa.Connection, database: Database, names: Mapping[str, str], cover: Cover
-) -> dict[str, pl.DataFrame]:
-    import sqlalchemy as sa  # noqa: PLC0415
-
-    found = {}
-    for stem, name in names.items():
-        where = f"{database.label}: table '{name}'"
-        target = _table(name, cover.tables[stem])
-        stored = _stored_names(connection, target)
-        wanted = [column.name for column in target.columns]
-        frame = pl.DataFrame({each: [] for each in stored}) if stored != wanted else None
-        if frame is None:
-            columns: list[list[Any]] = [[] for _ in wanted]
-            for rows in connection.execute(sa.select(target)).partitions(FETCH):
-                for column, values in zip(columns, zip(*rows, strict=True), strict=True):
-                    column.extend(values)
-            frame = _frame(wanted, columns, where)
-        found[stem] = cover.restore(stem, frame, where)
-    return found
-
-
-def _frame(names: Sequence[str], columns: Sequence[Sequence[Any]], where: str) -> pl.DataFrame:
-    try:
-        return pl.DataFrame([from_objects(name, values, where) for name, values in zip(names, columns, strict=True)])
-    except InputError as error:  # SQLite keeps a text among numbers
-        raise VerificationError(error.fact, CHANGED, violations=[error.fact]) from None
 
 
 def _undo(database: Database, made: Sequence[sa.Table], created: Path | None) -> None:
@@ -383,35 +293,25 @@ def _undo(database: Database, made: Sequence[sa.Table], created: Path | None) ->
             path.unlink(missing_ok=True)
 
 
-def _full(target: sa.Table) -> str:
-    return f"{target.schema}.{target.name}" if target.schema else str(target.name)
-
-
-def _quoted(database: Database, target: sa.Table) -> str:
-    return database.engine.dialect.identifier_preparer.format_table(target)
-
-
 def write_table(frame: pl.DataFrame, url: str, table: str | None) -> None:
     """Create a plain table and fill it in one transaction."""
     if not table:
         fact = "Writing to a database needs the name of a table"
         raise InputError(fact, 'give one, for example table="release"')
     with opened(url, read_only=False) as database:
-        import sqlalchemy as sa  # noqa: PLC0415
-
         created = None if database.file is None or database.file.exists() else database.file
         columns = [StoredColumn(name, name, _plain_type(dtype)) for name, dtype in frame.schema.items()]
-        target = _table(table, columns)
+        target = sql_table(table, columns)
         made: list[sa.Table] = []
         try:
             with _connection(database) as connection:
                 _refuse_table(connection, database, table)
                 _create(connection, database, target, made)
-                _insert(connection, database, target, frame)
+                insert(connection, database, target, frame)
                 connection.commit()
         except BaseException as error:
             _undo(database, made, created)
-            if not isinstance(error, sa.exc.SQLAlchemyError):
+            if not isinstance(error, driver_errors(database)):
                 raise
             failed = explain(error, database, doing=f"write the table '{table}'")
         else:
