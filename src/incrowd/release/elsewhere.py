@@ -18,7 +18,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError, VerificationError
-from incrowd.release.folder import load, save, write_both
+from incrowd.release.folder import load, write_both
 from incrowd.release.release import Release
 from incrowd.verify import rebuild
 
@@ -37,7 +37,7 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
     _refuse_existing(place, None if release.private is None else kept, existing)
     if place.kind == "folder":
         if kept == place.private or release.private is None:
-            save(release, place.path)
+            release.save(place.path)
         else:
             _save_apart(release, place, kept)
         return
