@@ -290,6 +290,18 @@ def test_the_private_part_is_named_first_and_taken_back(release, monkeypatch, pl
     assert list(Path().iterdir()) == []
 
 
+def test_the_private_part_of_somebody_else_is_never_removed(release, monkeypatch):
+    def faster(*_):
+        Path("kept").mkdir()
+        (Path("kept") / "theirs").write_text("mine")
+
+    monkeypatch.setattr("incrowd.release.folder._check_written", faster)
+    with pytest.raises(InputError, match="already exists"):
+        release.save_to("sqlite:///out.db#r", private="kept")
+    assert (Path("kept") / "theirs").read_text() == "mine"
+    assert [path.name for path in Path().iterdir()] == ["kept"]
+
+
 def test_a_database_that_changes_cells_gets_nothing(release, monkeypatch):
     insert = database_tables.insert
 

@@ -43,7 +43,7 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
         return
     tables = dict(zip(release.stems(), release.coded_tables(), strict=True))
     how = cast("io.Existing", existing)
-    writing = io.Writing()
+    writing, earlier = io.Writing(), _written()
     try:
         with io.storing(place, release.manifest.to_dict(), tables, writing, existing=how) as read:
             _compare(place, tables, read)
@@ -51,8 +51,8 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
                 with io.atomic_folder(kept, owner_only=True) as secret, _beside(secret) as folder:
                     write_both(release, folder, secret)
     except BaseException:
-        if release.private is not None and not writing.is_done:
-            shutil.rmtree(kept, ignore_errors=True)  # it was not there before
+        if not writing.is_done:
+            _take_back(kept, earlier)
         raise
 
 
@@ -93,13 +93,24 @@ def load_from(path: str | Path) -> Release:
 
 def _save_apart(release: Release, place: io.Place, kept: Path) -> None:
     """Write a release folder whose private folder lies elsewhere."""
+    earlier = _written()
     try:
         with io.atomic_folder(place.path) as folder, io.atomic_folder(kept, owner_only=True) as secret:
             write_both(release, folder, secret)
     except BaseException:
         if not place.path.exists():
-            shutil.rmtree(kept, ignore_errors=True)  # it was not there before
+            _take_back(kept, earlier)
         raise
+
+
+def _written() -> set[int]:
+    return {id(path) for path in io.written_paths()}
+
+
+def _take_back(private: Path, earlier: set[int]) -> None:
+    """Remove a private folder, but only if this process has named it since: it may be somebody else's."""
+    if any(path == private and id(path) not in earlier for path in io.written_paths()):
+        shutil.rmtree(private, ignore_errors=True)
 
 
 def _compare(place: io.Place, tables: dict[str, pl.DataFrame], read: Callable[[], io.Fetched]) -> None:
