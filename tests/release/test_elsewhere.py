@@ -127,6 +127,7 @@ def test_only_the_columns_of_the_release_are_written(release):
     assert sorted(path.name for path in Path().iterdir()) == ["out.db", "r.private"]
 
 
+@pytest.mark.slow
 def test_projections_are_tables_of_a_database_and_nothing_else():
     frame = PEOPLE.select("alter", "sex", "in debt", "note", "ill").with_columns(pl.col("alter").fill_null(0))
     schema = ic.Schema(quasi={"alter": ic.Intervals(), "sex": None, "in debt": None}, sensitive="ill", other=["note"])
