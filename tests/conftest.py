@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from postgres_server import postgres  # noqa: F401 - a fixture of all tests
+
 settings.register_profile(  # the same tables on every machine: new ones are looked for by ./dev slow and the gauntlet
     "fast", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )

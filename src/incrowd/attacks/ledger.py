@@ -184,7 +184,7 @@ class Ledger:
             yield before
         except BaseException:
             # Interrupted after the folder had got its name: then the release is there.
-            self._finish(number, done=_is_written(folder))
+            self._finish(number, done=io.is_written(folder))
             raise
         self._finish(number, done=True)
 
@@ -197,7 +197,7 @@ class Ledger:
         return Entry(
             id=number,
             state=_PLANNED,
-            folder=str(Path(folder).resolve()),
+            folder=str(folder) if io.is_url(folder) else str(Path(folder).resolve()),
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             method=manifest.method.name,
             k=manifest.k,
@@ -275,11 +275,6 @@ def _refuse(earlier: list[Entry]) -> None:
     if earlier:
         fact = f"A further release was refused: {warn(earlier)}".removesuffix(".")
         raise InfeasibleError(fact, "share one of the earlier releases instead")
-
-
-def _is_written(folder: str | Path) -> bool:
-    target = Path(folder).resolve()
-    return any(path.resolve() == target for path in io.written_paths())
 
 
 def warn(entries: list[Entry]) -> str | None:

@@ -9,7 +9,7 @@ import typer
 
 from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
-from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, names, own_parameters, reads
+from incrowd.cli.options import How, Jobs, Json, Method, Own, Private, Quiet, names, own_parameters, reads
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -51,7 +51,14 @@ app.command()(reads(proposing.init))
 def publish(
     data: Data,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file made by init.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write; must not exist.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The release folder to write; or a file (.xlsx, .sav, .dta, ...), or a database URL with #TABLE.",
+        ),
+    ],
     k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")],
     method: Method = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
@@ -75,12 +82,22 @@ def publish(
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="Also write OUTPUT.excel.csv, in which no cell is a formula.")
     ] = False,
+    private: Private = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Append to the database table, if it is a release already.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the database table, if it is a release already.")
+    ] = False,
+    dataset: Annotated[
+        bool, typer.Option("--dataset", help="Write OUTPUT as a Parquet dataset: a folder of parts, for Spark.")
+    ] = False,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Publish a table as a verified release folder."""
+    """Publish a table as a verified release."""
     screen = Screen(quiet=quiet, as_json=as_json)
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
@@ -98,7 +115,8 @@ def publish(
             screen.aside(f"Note: {text}")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
-            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, reading=reading,
+            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
+            replace=replace, dataset=dataset, reading=reading,
             run=workflow.Run(progress, jobs),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
@@ -109,7 +127,10 @@ def publish(
 @app.command()
 @reads
 def verify(
-    release: Annotated[str, typer.Argument(help="A release folder, or a table from elsewhere with --quasi.")],
+    release: Annotated[
+        str,
+        typer.Argument(help="Where publish wrote it: a folder, file or URL#TABLE; or any table, with --quasi."),
+    ],
     original: Annotated[str | None, typer.Option(help="The table it was made from, to check everything.")] = None,
     quasi: Annotated[
         str | None, typer.Option(help="For a table from elsewhere: its quasi-identifiers, comma-separated.")
@@ -120,6 +141,7 @@ def verify(
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
+    private: Private = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -134,12 +156,14 @@ def verify(
     with screen.progress() as progress:
         from incrowd import workflow
 
-        verdict = workflow.verify(release, original, reading=reading, run=workflow.Run(progress, jobs), **foreign)
+        verdict = workflow.verify(
+            release, original, private=private, reading=reading, run=workflow.Run(progress, jobs), **foreign
+        )
     if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)
     if not verdict.ok:
         raise typer.Exit(NOT_MET)
-    if original is not None and not verdict.complete:
+    if not verdict.complete and (original is not None or verdict.mixes_releases):
         raise typer.Exit(NOT_CHECKED)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,10 +12,10 @@ from incrowd.cli.show import Screen
 
 
 def attack(
-    release: Annotated[Path, typer.Argument(help="A release folder.")],
+    release: Annotated[str, typer.Argument(help="A release: its folder, file or URL#TABLE.")],
     original: Annotated[str, typer.Option(help="The table that it was made from.")],
     earlier: Annotated[
-        list[Path] | None, typer.Option(help="Folder of another release about the same people. Repeatable.")
+        list[str] | None, typer.Option(help="Another release about the same people. Repeatable.")
     ] = None,
     known: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of the sensitive values that the adversary already knows.")

@@ -49,7 +49,7 @@ class Terminated(BaseException):
     """The process was asked to end. Not a KeyboardInterrupt: for a long search that one means to publish its best."""
 
 
-def _written_paths() -> tuple[Path, ...]:
+def _written_paths() -> tuple[Path | str, ...]:
     """Return what this process has written so far; the room that writes may not be loaded yet."""
     writer = sys.modules.get("incrowd.io.atomic")
     return () if writer is None else writer.written_paths()
@@ -149,7 +149,9 @@ def _stopped() -> int:
 def _written() -> str:
     before = {id(path) for path in _state.written_before}
     mine = [path for path in _written_paths() if id(path) not in before]
-    names = dict.fromkeys(str(path) for path in mine if os.path.lexists(path))  # parts of a folder have moved with it
+    names = dict.fromkeys(
+        str(path) for path in mine if isinstance(path, str) or os.path.lexists(path)
+    )  # parts of a folder have moved with it
     return f"Written and complete: {', '.join(names)}. {_state.kept or 'Nothing else was written.'}" if names else ""
 
 

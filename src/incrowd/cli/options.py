@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
@@ -21,6 +22,10 @@ Method = Annotated[
     ),
 ]
 Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]
+Private = Annotated[
+    Path | None,
+    typer.Option(help="Folder for what only the owner keeps; default: OUTPUT.private, for a database TABLE.private."),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
 ]

@@ -136,7 +136,7 @@ class Screen:
             self.say(f"Note: {as_options(note)}")
         for copy in done.copies:
             self.say(f"For spreadsheets: {copy}")
-        self.say(f"Share: {done.folder}   Keep private: {done.private}")
+        self.say(f"Share: {' and '.join(done.shared)}   Keep private: {done.private}")
 
     def verdict(self, verdict: Verdict) -> None:
         """Print every check, the levels reached, and once more what is broken or was not checked."""
@@ -150,7 +150,7 @@ class Screen:
         self._print(table)
         if reached := _levels(verdict.levels):
             self.say(f"Reached: {reached}")
-        if verdict.ok and any(check.ok for check in verdict.checks):
+        if verdict.ok and any(check.ok for check in verdict.checks) and not verdict.mixes_releases:
             self._print("[bold green]Every promise that could be checked holds.[/]", markup=True)
         elif verdict.ok:
             self._print("[bold yellow]No promise was checked.[/]", markup=True)

@@ -12,17 +12,16 @@ from typing import Any
 from incrowd.errors import ParameterError
 
 OPTIONS = {
-    "alpha": "--alpha", "attacked": "--attack", "date_format": "--date-format", "decimal": "--decimal",
-    "delimiter": "--delimiter", "encoding": "--encoding", "format": "--format", "sheet": "--sheet",
-    "table": "--table", "target": "--target", "thousands": "--thousands",
-    "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
-    "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind",
-    "known": "--known", "l": "-l", "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people",
-    "non_members": "--non-members",
-    "original": "--original", "public": "--public", "quasi": "--quasi", "query": "--query",
-    "refuse_repeat": "--refuse-repeat", "rounding": "--rounding", "samples": "--samples", "seed": "--seed",
-    "sensitive": "--sensitive", "store": "--store", "t": "-t", "test": "--test-rows", "training": "--training",
-    "trust": "--trust",
+    "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
+    "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
+    "domains": "--domains", "encoding": "--encoding", "excel_safe": "--excel-safe", "format": "--format",
+    "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
+    "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
+    "original": "--original", "private": "--private", "public": "--public", "quasi": "--quasi", "query": "--query",
+    "refuse_repeat": "--refuse-repeat", "replace": "--replace", "rounding": "--rounding", "samples": "--samples",
+    "seed": "--seed", "sensitive": "--sensitive", "sheet": "--sheet", "store": "--store", "t": "-t",
+    "table": "--table", "target": "--target", "test": "--test-rows", "thousands": "--thousands",
+    "training": "--training", "trust": "--trust",
 }  # fmt: skip
 """Parameters of the library that have an option of their own."""
 

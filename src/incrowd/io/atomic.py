@@ -22,12 +22,28 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 
-_written: deque[Path] = deque(maxlen=100)
+_written: deque[Path | str] = deque(maxlen=100)
 
 
-def written_paths() -> tuple[Path, ...]:
-    """Return what this process has written and named so far: after an interrupt it tells what is there."""
+def written_paths() -> tuple[Path | str, ...]:
+    """Return what this process has written and named so far: after an interrupt it tells what is there.
+
+    A table of a database is in it by its address, as text.
+    """
     return tuple(_written)
+
+
+def note_written(address: str) -> None:
+    """Note the address of a table that was committed."""
+    _written.append(address)
+
+
+def is_written(target: str | Path) -> bool:
+    """Tell whether this process has written this file, folder or address of a table."""
+    if isinstance(target, str) and target in _written:
+        return True
+    there = Path(target).resolve()
+    return any(isinstance(path, Path) and path.resolve() == there for path in _written)
 
 
 @contextmanager
@@ -117,6 +133,26 @@ def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) 
         with uninterrupted():
             staging.place(targets)
             _written.extend(targets)
+
+
+@contextmanager
+def atomic_paths(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Give one temporary file per path, all in one folder; either all of them appear at the end, or none.
+
+    The first of them appears last, as with `atomic_folders`.
+    """
+    with _staged(paths[0]) as staging:
+        for path in paths:
+            refuse_existing(path)
+        temporaries = tuple(staging.folder / path.name for path in paths)
+        for temporary in temporaries:
+            temporary.touch()
+        yield temporaries
+        for temporary in temporaries:
+            sync_file(temporary)
+        with uninterrupted():
+            staging.place(list(paths))
+            _written.extend(paths)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import polars as pl
 
 from incrowd.errors import InputError, MissingDependencyError
 from incrowd.io.columns import check_names
-from incrowd.io.databases import check_question, quoted, read_query
+from incrowd.io.databases import check_question, read_query
 from incrowd.io.frames import to_polars
 from incrowd.io.reading import Findings, Reading
 
@@ -32,7 +32,7 @@ def read_sqlite(path: Path, reading: Reading, report: Callable[[int], None], fin
     query = reading.query
     if query is None:
         names = read_query(url, "select name from sqlite_master where type in ('table', 'view') order by name", _silent)
-        query = f"select * from {quoted(_choose(path, names.to_series().to_list(), reading.table, findings))}"
+        query = f"select * from {_quoted(_choose(path, names.to_series().to_list(), reading.table, findings))}"
     return read_query(url, query, _silent)
 
 
@@ -60,7 +60,7 @@ def read_duckdb(path: Path, reading: Reading, _report: Callable[[int], None], fi
                 "select table_name from information_schema.tables where table_schema = 'main' order by table_name"
             ).fetchall()
             names = [str(row[0]) for row in found]
-            query = reading.query or f"select * from {quoted(_choose(path, names, reading.table, findings))}"
+            query = reading.query or f"select * from {_quoted(_choose(path, names, reading.table, findings))}"
             try:
                 answer = connection.sql(query)
                 check_names(list(answer.columns), f"'{path}': the result")
@@ -70,6 +70,10 @@ def read_duckdb(path: Path, reading: Reading, _report: Callable[[int], None], fi
         raise InputError(fact, f"check the query; the tables are {', '.join(names[:_SHOWN])}")
     # Outside the handler, because the message of the library may quote a cell.
     raise InputError(fact, "close the program that writes to it, or check that the copy is complete")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _choose(path: Path, names: list[str], wanted: str | None, findings: Findings) -> str:

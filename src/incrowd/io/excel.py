@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -91,6 +92,7 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
     """Write one sheet."""
     try:
         xlsxwriter = importlib.import_module("xlsxwriter")
+        importlib.import_module("xlsxwriter.worksheet")
     except ModuleNotFoundError:
         fact = "Writing Excel files needs xlsxwriter, which is not installed"
         raise MissingDependencyError(fact, extra="excel") from None
@@ -111,7 +113,25 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
         "default_date_format": "yyyy-mm-dd",
     }
     with path.open("wb") as handle, xlsxwriter.Workbook(handle, options) as workbook:
-        frame.write_excel(workbook=workbook, worksheet="Sheet1")
+        sheet = workbook.add_worksheet("Sheet1", _exact_sheets(xlsxwriter))
+        frame.write_excel(workbook=workbook, worksheet=sheet)
+
+
+class _Shortest(float):
+    """A number that is written in as many digits as it takes to read it back, whatever the format asks for."""
+
+    def __format__(self, _format: str) -> str:
+        return float.__repr__(self).removesuffix(".0")
+
+
+def _exact_sheets(xlsxwriter: ModuleType) -> type[Any]:
+    """Return the writer's sheets, which would write 16 digits of a number, with 17 where it takes as many."""
+    sheets: Any = xlsxwriter.worksheet.Worksheet
+
+    def write(self: Any, number: float, attributes: Any = ()) -> None:  # noqa: ANN401 - a sheet
+        sheets._xml_number_element(self, _Shortest(number), attributes)
+
+    return type("ExactSheet", (sheets,), {"_xml_number_element": write})
 
 
 def _beyond_excel(column: pl.Series) -> str | None:
@@ -121,7 +141,7 @@ def _beyond_excel(column: pl.Series) -> str | None:
         return f"text of more than {_MAX_TEXT} characters"
     if dtype.is_float() and column.is_infinite().any():
         return "infinite numbers"
-    if dtype.is_integer() and ((column > _MAX_WHOLE) | (column < -_MAX_WHOLE)).any():
+    if dtype.is_integer() and (column.cast(pl.Float64).abs() > _MAX_WHOLE).any():
         return "whole numbers of more than 15 digits"
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         return "a time zone"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -13,7 +12,9 @@ import polars as pl
 from incrowd.errors import InputError
 from incrowd.io.atomic import atomic_file
 from incrowd.io.columns import check_types, declare, guessed, without_tokens
-from incrowd.io.databases import read_query, read_table, write_table
+from incrowd.io.connecting import is_url
+from incrowd.io.database_tables import write_table
+from incrowd.io.databases import read_query
 from incrowd.io.date_forms import parse_dates
 from incrowd.io.folders import files_of, one_format, read_files, refuse_changing_types
 from incrowd.io.formats import Format, Types, find_format, format_of, named_format, writable_suffixes
@@ -42,6 +43,7 @@ def read(
     source
         A file in one of the formats that `FORMATS` lists, packed or not; ``-`` for standard input; a folder or a
         pattern of files with equal columns; or a database URL such as `sqlite:///people.db`, opened for reading only.
+        With a table after a `#` (`sqlite:///people.db#patients`) all of it is read.
     query
         What to ask the database.
     types
@@ -90,7 +92,7 @@ def read_with_findings(
     """Read a table as `read_as` does, and remember what was found out about the source."""
     reading = _checked(reading)
     notify = progress or _silent
-    if isinstance(source, str) and _is_url(source):
+    if isinstance(source, str) and is_url(source):
         notify("reading", 0, 0)
         frame = _read_database(source, reading, lambda rows: notify("reading", rows, 0))
         notify("reading", frame.height, max(frame.height, 1))
@@ -138,7 +140,7 @@ def write(frame: Frame, path: str | Path, *, table: str | None = None) -> None:
         The name of the table in the database, which must not exist yet.
     """
     plain = to_polars(frame)
-    if isinstance(path, str) and _is_url(path):
+    if isinstance(path, str) and is_url(path):
         write_table(plain, path, table)
         return
     target = Path(path)
@@ -161,10 +163,6 @@ def _unsaid(_text: str) -> None:
     pass
 
 
-def _is_url(source: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", source) is not None
-
-
 def _checked(reading: Reading) -> Reading:
     """Return a reading whose settings can be, with a tab where one is written as a word."""
     check_types(reading.types)
@@ -175,9 +173,7 @@ def _checked(reading: Reading) -> Reading:
 
 
 def _read_database(url: str, reading: Reading, report: Callable[[int], None]) -> pl.DataFrame:
-    if reading.query is None and reading.table is not None:
-        return read_table(url, reading.table, report)
-    return read_query(url, reading.query, report)
+    return read_query(url, reading.query, report, table=reading.table)
 
 
 def _finish(frame: pl.DataFrame, where: str, kind: Types, reading: Reading) -> pl.DataFrame:

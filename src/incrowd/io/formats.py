@@ -17,7 +17,7 @@ from incrowd.io.delimited import read_delimited, write_delimited
 from incrowd.io.excel import read_excel, write_excel
 from incrowd.io.opening import PACKINGS
 from incrowd.io.reading import Findings, Reading
-from incrowd.io.statistics_files import read_statistics
+from incrowd.io.statistics_files import read_statistics, write_statistics
 
 Report = Callable[[int], None]
 
@@ -77,8 +77,17 @@ FORMATS: tuple[Format, ...] = (
     Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, *_: read_arrow(path), write_arrow),
     Format("Excel", (".xlsx",), read_excel, write_excel, types=Types.OF_CELLS, extra="excel"),
     Format("Excel 97", (".xls",), read_excel, None, types=Types.OF_CELLS, extra="excel"),
-    Format("SPSS", (".sav", ".zsav", ".por"), partial(read_statistics, kind="SPSS"), None, extra="stats"),
-    Format("Stata", (".dta",), partial(read_statistics, kind="Stata"), None, extra="stats"),
+    Format(
+        "SPSS", (".sav",), partial(read_statistics, kind="SPSS"), partial(write_statistics, kind="SPSS"), extra="stats"
+    ),
+    Format("SPSS (packed, portable)", (".zsav", ".por"), partial(read_statistics, kind="SPSS"), None, extra="stats"),
+    Format(
+        "Stata",
+        (".dta",),
+        partial(read_statistics, kind="Stata"),
+        partial(write_statistics, kind="Stata"),
+        extra="stats",
+    ),
     Format("SAS", (".sas7bdat", ".xpt"), partial(read_statistics, kind="SAS"), None, extra="stats"),
     Format("SQLite", (".sqlite", ".sqlite3", ".db"), read_sqlite, None, extra="sql"),
     Format("DuckDB", (".duckdb", ".ddb"), read_duckdb, None, extra="duckdb"),

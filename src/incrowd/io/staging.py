@@ -176,7 +176,7 @@ def _take_back(folder: Path) -> None:
         commit, made = str(journal["commit"]), {str(name): tuple(value) for name, value in journal["made"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return  # no journal: no target has its name
-    if not (folder / commit).is_dir():
+    if not os.path.lexists(folder / commit):
         return  # it has its name, and so have all others
     for name, identity in made.items():
         target, back = folder.parent / name, folder / name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -21,6 +22,9 @@ _READERS = {
     ".xpt": "read_xport",
 }
 
+_WRITERS = {"SPSS": "write_sav", "Stata": "write_dta"}
+_LABEL = {"SPSS": 255, "Stata": 80}  # bytes and characters of a variable's label
+
 
 def read_statistics(
     path: Path, reading: Reading, _report: Callable[[int], None], findings: Findings, *, kind: str
@@ -30,16 +34,12 @@ def read_statistics(
     A value that the file declares missing is missing. A column whose values all have labels holds the labels; where
     only some have one, such as 99 for unknown, the numbers stay.
     """
-    try:
-        import pyreadstat  # noqa: PLC0415
-    except ModuleNotFoundError:
-        fact = f"Reading {kind} files needs pyreadstat, which is not installed"
-        raise MissingDependencyError(fact, extra="stats") from None
+    library = _library(kind)
     settings: dict[str, Any] = {"output_format": "polars", "encoding": reading.encoding}
     if _READERS[path.suffix.lower()] == "read_sav":
         settings["user_missing"] = True
     try:
-        frame, about = getattr(pyreadstat, _READERS[path.suffix.lower()])(str(path), **settings)
+        frame, about = getattr(library, _READERS[path.suffix.lower()])(str(path), **settings)
     except Exception:
         # Whatever the library says may quote a cell.
         fact = f"'{path}' is not a {kind} file, or it is damaged"
@@ -51,6 +51,40 @@ def read_statistics(
             for column in frame
         )
     raise InputError(fact, "open and save it with its program, or export it as CSV")
+
+
+def write_statistics(frame: pl.DataFrame, path: Path, kind: str, *, labels: list[str] | None = None) -> None:
+    """Write a file of SPSS or Stata; columns get labels, which may be any text.
+
+    Parameters
+    ----------
+    labels
+        What each column is called for people, cut to what the program can show.
+    """
+    library = _library(kind)
+    shown = [_cut(label, _LABEL[kind]) for label in labels or frame.columns]
+    options: dict[str, Any] = {"column_labels": shown}
+    try:
+        getattr(library, _WRITERS[kind])(frame, path, **options)
+    except (library.ReadstatError, library.PyreadstatError, ValueError, OverflowError):
+        fact = f"{kind} cannot hold this table: a name, a text or a number is too long"
+    else:
+        return
+    raise InputError(fact, "write Parquet or CSV, or a release folder")
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode()[:most].decode(errors="ignore")
+
+
+def _library(kind: str) -> ModuleType:
+    try:
+        import pyreadstat  # noqa: PLC0415
+    except ModuleNotFoundError:
+        fact = f"{kind} files need pyreadstat, which is not installed"
+        raise MissingDependencyError(fact, extra="stats") from None
+    module: ModuleType = pyreadstat
+    return module
 
 
 def _without_declared(column: pl.Series, ranges: Sequence[Mapping[str, Any]], findings: Findings) -> pl.Series:

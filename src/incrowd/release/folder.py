@@ -30,8 +30,13 @@ def private_folder(path: Path) -> Path:
 
 
 def is_release(path: object) -> bool:
-    """Tell whether this is the folder of a release."""
-    return isinstance(path, str | Path) and (Path(path) / MANIFEST).is_file()
+    """Tell whether this is a release: its folder, file or dataset, or a table of a database that has a manifest."""
+    if not isinstance(path, str | Path):
+        return False
+    if io.is_url(path):
+        return io.has_manifest(str(path))
+    place = io.find_place(path)
+    return place is not None and (place.kind != "folder" or (place.path / MANIFEST).is_file())
 
 
 def save(release: Release, path: Path) -> None:
@@ -43,16 +48,22 @@ def save(release: Release, path: Path) -> None:
         return
     private = private_folder(path)
     with io.atomic_folders(path, private, owner_only=[private]) as (folder, secret):
-        _write_public(release, folder)
-        release.private.save(secret, release.quasi)
-        about = {
-            "seed": release.private.seed,
-            "method": release.manifest.to_dict()["method"],
-            "public": _digests(folder),
-            "private": _digests(secret),
-        }
-        (secret / MANIFEST).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        _check_written(release, folder, secret)
+        write_both(release, folder, secret)
+
+
+def write_both(release: Release, folder: Path, secret: Path) -> None:
+    """Fill a public folder and the private one that belongs to it, and check what was written."""
+    assert release.private is not None
+    _write_public(release, folder)
+    release.private.save(secret, release.quasi)
+    about = {
+        "seed": release.private.seed,
+        "method": release.manifest.to_dict()["method"],
+        "public": _digests(folder),
+        "private": _digests(secret),
+    }
+    (secret / MANIFEST).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    _check_written(release, folder, secret)
 
 
 def _write_public(release: Release, folder: Path) -> None:
@@ -77,8 +88,9 @@ def _digests(folder: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
 
 
-def load(path: Path) -> Release:
-    """Read a release folder, and the private one if it lies beside it."""
+def load(path: Path, private: Path | None = None) -> Release:
+    """Read a release folder, and the private one; by default the one that lies beside it, if there is one."""
+    private = private or private_folder(path)
     if not path.is_dir():
         fact = f"'{path}' is not a release folder"
         raise InputError(fact, "give the folder that publish wrote")
@@ -94,13 +106,12 @@ def load(path: Path) -> Release:
         stems = [f"projection-{number + 1}" for number in range(len(manifest.parts))]
         projections = tuple(io.read(path / f"{stem}.parquet") for stem in stems)
         maps = [f"rows-{number + 1}" for number in range(len(stems))]
-        return ProjectionRelease(projections=projections, manifest=manifest, private=_load_private(path, maps))
+        return ProjectionRelease(projections=projections, manifest=manifest, private=_load_private(path, private, maps))
     assert isinstance(manifest, RowsManifest)
-    return _load_rows(manifest, io.read(path / "release.parquet"), _load_private(path, ["rows"]))
+    return _load_rows(manifest, io.read(path / "release.parquet"), _load_private(path, private, ["rows"]))
 
 
-def _load_private(path: Path, maps: list[str]) -> Private | None:
-    folder = private_folder(path)
+def _load_private(path: Path, folder: Path, maps: list[str]) -> Private | None:
     if not folder.is_dir():
         return None
     about = read_json(folder / MANIFEST)

@@ -181,12 +181,34 @@ class Release(ABC):
 
         save(self, Path(path))
 
+    def save_to(
+        self, output: str | Path, *, private: str | Path | None = None, existing: str = "refuse", dataset: bool = False
+    ) -> None:
+        """Write the release to a table of a database, a file or a Parquet dataset; see docs/release-format.md.
+
+        Parameters
+        ----------
+        output
+            A URL with ``#table``, a file whose suffix tells its format, or a folder.
+        private
+            The folder for what the owner keeps; by default the output's name with ``.private``, of a database in the
+            working folder.
+        existing
+            What to do if a database has the table: ``refuse``, ``append`` or ``replace``.
+        dataset
+            Whether the folder is to be a Parquet dataset.
+        """
+        from incrowd.release.elsewhere import save_to  # noqa: PLC0415
+
+        kept = None if private is None else Path(private)
+        save_to(self, io.place_of(output, dataset=dataset), private=kept, existing=existing)
+
     @classmethod
     def load(cls, path: str | Path) -> Any:  # noqa: ANN401
-        """Read a release folder of either kind; the private part too, if it lies beside it."""
-        from incrowd.release.folder import load  # noqa: PLC0415
+        """Read a release of either kind, wherever it lives; the private part too, if it lies beside it."""
+        from incrowd.release.elsewhere import load_from  # noqa: PLC0415
 
-        found = load(Path(path))
+        found = load_from(path)
         if not isinstance(found, cls):
             fact = f"'{path}' holds a {type(found).__name__}, not a {cls.__name__}"
             raise InputError(fact, "load it with Release.load")

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError
 from incrowd.verify.core import check
 from incrowd.verify.domain import Array
+from incrowd.verify.elsewhere import check_place, rebuild
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
-__all__ = ["Check", "Verdict", "check", "check_folder", "verify", "verify_table"]
+__all__ = ["Check", "Verdict", "check", "check_folder", "rebuild", "verify", "verify_table"]
 
 _WHAT_TO_GIVE = "give the folder that publish wrote, or quasi=[...] (--quasi) for a table from elsewhere"
 
@@ -29,21 +31,25 @@ def verify(
     original: Any = None,  # noqa: ANN401
     *,
     rows: Any = None,  # noqa: ANN401
+    private: str | Path | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
-    """Check a release folder, or somebody else's table.
+    """Check a release, or somebody else's table.
 
     Parameters
     ----------
     release
-        The folder of a release; or, with `foreign`, a published table as a frame or a file.
+        Where the release lives: its folder, a file, or the URL of a database with ``#table``; or, with `foreign`, a
+        published table as a frame or a file.
     original
         The table that the release was made from: a frame, a file, or a database URL with `query`.
     rows
-        The original row number of each released row; by default the owner's private row map beside the folder.
+        The original row number of each released row; by default the owner's private row map.
+    private
+        The owner's private folder; by default the one beside the release, of a database in the working folder.
     reading
         How else the original is to be read: its encoding, decimal sign, date format, and so on.
     progress
@@ -69,6 +75,10 @@ def verify(
     if not isinstance(release, str | Path):
         fact = "There is no release folder to verify"
         raise InputError(fact, _WHAT_TO_GIVE)
+    kept = _private_folder(private)
+    place = io.find_place(release)
+    if place is not None and place.kind != "folder":
+        return check_place(place, lambda folder: _original(folder, original, how, progress), _row_numbers(rows), kept)
     folder = Path(release)
     if not os.path.lexists(folder):
         fact = f"'{folder}' does not exist"
@@ -80,11 +90,22 @@ def verify(
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
     numbers = _row_numbers(rows)
+    return check_folder(folder, _original(folder, original, how, progress), numbers, kept)
+
+
+def _original(
+    folder: Path, original: Any, how: io.Reading, progress: Callable[[str, int, int], None] | None  # noqa: ANN401
+) -> pl.DataFrame | None:  # fmt: skip
     if isinstance(original, str | Path):
-        original = read_original(folder, original, how, progress=progress)
-    elif original is not None:
-        original = io.to_polars(original)
-    return check_folder(folder, original, numbers)
+        return read_original(folder, original, how, progress=progress)
+    return None if original is None else io.to_polars(original)
+
+
+def _private_folder(private: str | Path | None) -> Path | None:
+    if private is not None and not Path(private).is_dir():
+        fact = f"There is no private folder '{private}'"
+        raise InputError(fact, "give the folder that publish named under 'Keep private'")
+    return None if private is None else Path(private)
 
 
 def _row_numbers(rows: Any) -> Array | None:  # noqa: ANN401

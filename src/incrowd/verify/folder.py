@@ -63,12 +63,12 @@ def check_folder(
     if private is None:
         beside = folder.resolve().with_name(f"{folder.resolve().name}.private")
         private = beside if beside.is_dir() else None
-    owned = None if private is None else _read_private(findings, private, folder, files, manifest)
+    owned = None if private is None else read_private_folder(findings, private, folder, files, manifest)
     if not isinstance(manifest, dict) or len(tables) < len(stems):
         findings.skip("payload", "not checked: the files cannot be read")
         return findings.verdict()
     if rows is not None:
-        names = _row_maps(manifest)
+        names = row_maps(manifest)
         maps = [rows] if names == ["rows"] else list(rows)
         owned = (owned or {}) | {name: pl.DataFrame({"row": own}) for name, own in zip(names, maps, strict=False)}
     frames = tuple(frame for _, frame in tables)
@@ -90,7 +90,8 @@ def _stems(manifest: Any) -> list[str]:  # noqa: ANN401 - plain data
     return [f"projection-{number + 1}" for number in range(len(parts) if isinstance(parts, list) else 0)]
 
 
-def _row_maps(manifest: Any) -> list[str]:  # noqa: ANN401 - plain data
+def row_maps(manifest: Any) -> list[str]:  # noqa: ANN401 - plain data
+    """Return the names of the owner's row maps, without their suffix."""
     if not is_projections(manifest):
         return ["rows"]
     return [stem.replace("projection", "rows") for stem in _stems(manifest)]
@@ -108,13 +109,17 @@ def _check_csv(findings: Findings, folder: Path, manifest: Any, frames: dict[str
     findings.judge("csv", problems, "written again from the Parquet file, every byte is the same")
 
 
-def _read_private(
-    findings: Findings, private: Path, folder: Path, files: list[str], manifest: Any  # noqa: ANN401
+def read_private_folder(
+    findings: Findings, private: Path, folder: Path, files: list[str], manifest: Any,  # noqa: ANN401
+    unlike: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what the owner keeps, and judge whether it is all there and belongs to this release."""
+    """Return what the owner keeps, and judge whether it is all there and belongs to this release.
+
+    Files that end in `unlike` are known to have other bytes than when they were published.
+    """
     problems: list[str] = []
     about, _ = read_json(private / MANIFEST, problems)
-    maps = _row_maps(manifest)
+    maps = row_maps(manifest)
     method = manifest.get("method") if isinstance(manifest, dict) else None
     stems = evidence_of(method)
     if stems is None:  # a method that is not ours: what there is
@@ -128,7 +133,7 @@ def _read_private(
     else:
         problems += [] if about["method"] == method else ["the private manifest names another method or parameters"]
         problems += [] if _is_seed(about["seed"]) else ["the seed is not a whole number from 0, nor null"]
-        problems += _digest_problems(about["public"], folder, files, "public")
+        problems += _digest_problems(about["public"], folder, files, "public", unlike)
         problems += _digest_problems(about["private"], private, wanted, "private")
     found: dict[str, Any] = {}
     for stem in (*maps, *stems):
@@ -158,9 +163,10 @@ def _is_recoding(path: Path) -> bool:
         return False
 
 
-def _digest_problems(told: object, folder: Path, files: list[str], which: str) -> list[str]:
+def _digest_problems(told: object, folder: Path, files: list[str], which: str, unlike: str = "") -> list[str]:
     """Say which files have other digests than the private manifest tells; it tells those of all files and no other."""
     if not isinstance(told, dict) or sorted(told) != sorted(files):
         return [f"the private manifest does not list the digests of all {which} files"]
-    wrong = [name for name in files if told[name] != digest(folder / name)]
+    same = [name for name in files if not unlike or not name.endswith(unlike)]
+    wrong = [name for name in same if told[name] != digest(folder / name)]
     return [f"{', '.join(wrong)} is not the {which} file that the private manifest has the digest of"] if wrong else []

@@ -79,6 +79,11 @@ class Verdict:
         """Names of the promises (k, l, t, alpha, lkc, blocks) that could not be checked."""
         return sorted(check.name for check in self.checks if check.ok is None and _PROMISES.fullmatch(check.name))
 
+    @property
+    def mixes_releases(self) -> bool:
+        """Whether the rows of several releases are in one table, so that no promise can be checked."""
+        return any(check.name == "releases" and check.ok is None for check in self.checks)
+
     def raise_for_violations(self) -> None:
         """Raise `VerificationError` unless the verdict is ok."""
         found = self.violations

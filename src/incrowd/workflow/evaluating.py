@@ -43,7 +43,8 @@ def evaluate(
     """
     from incrowd.evaluate import evaluate as judge
     from incrowd.publish import default_method, make
-    from incrowd.release.folder import is_release, load
+    from incrowd.release import Release
+    from incrowd.release.folder import is_release
 
     if "test_rows" in settings:
         settings["test"] = settings.pop("test_rows")
@@ -53,7 +54,7 @@ def evaluate(
             if test is None or any(given is not None for given in (schema, method, parameters, cv)):
                 fact = f"'{source}' is a release folder: it needs test rows, and no schema, method, parameters or folds"
                 raise ParameterError(fact, f"run: incrowd evaluate {source} --test test.csv --original data.csv")
-            release = load(Path(source))
+            release = Release.load(source)
             missing = release.manifest.missing
             how = Reading(types=release.types, missing_tokens=missing.tokens, missing_codes=missing.codes)
             how = how.with_settings(reading)

@@ -28,15 +28,18 @@ def verify(
     release: str | Path | Source,
     original: Source = None,
     *,
+    private: str | Path | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
-    """Check a release folder, completely if the original is given; or, with `foreign`, a table from elsewhere.
+    """Check a release, completely if the original is given; or, with `foreign`, a table from elsewhere.
 
     Parameters
     ----------
+    private
+        The owner's private folder, if it does not lie where it is by default.
     query, reading
         What to ask a database for, and how else the original (or the table) is to be read.
     foreign
@@ -45,7 +48,7 @@ def verify(
     from incrowd.verify import verify as check
 
     with working(run) as work:
-        return check(release, original, reading=settings(reading, query), progress=work, **foreign)
+        return check(release, original, private=private, reading=settings(reading, query), progress=work, **foreign)
 
 
 def attack(

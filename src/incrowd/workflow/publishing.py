@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from incrowd.schema import Schema
 
 _BEFORE_WRITING = ("linking", "matching", "reconstruction")
+_APPENDED = (
+    "the table now holds rows of several releases, which cannot be told apart: verify cannot check their promises, and "
+    "people who are in more than one of them are less protected than each release promises."
+)
 _WITH_EARLIER = ("intersection", "differencing")
 
 
@@ -35,7 +39,7 @@ class Publication:
     release
         What was published.
     folder, private
-        Where it is, and where the owner's part is.
+        Where it is, and where the owner's part is; of a table in a database its address, without a password.
     overview
         What to show people about it.
     copies
@@ -45,12 +49,19 @@ class Publication:
     """
 
     release: Release = field(repr=False)
-    folder: Path
+    folder: Path | str
     private: Path
     overview: Overview
     copies: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """What to share: of a file also the manifest that lies beside it."""
+        place = io.find_place(self.folder)
+        beside = (str(place.cover),) if place is not None and place.kind == "file" else ()
+        return (str(self.folder), *beside)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -110,18 +121,23 @@ def publish(
     ledger: str | Path | None = None,
     refuse_repeat: bool = False,
     excel_safe: bool = False,
+    private: str | Path | None = None,
+    append: bool = False,
+    replace: bool = False,
+    dataset: bool = False,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
 ) -> Publication:
-    """Publish a table as a verified release folder, all of it or nothing.
+    """Publish a table as a verified release, all of it or nothing.
 
     Parameters
     ----------
     schema
         The schema, or its file.
     output
-        The folder to write, which must not exist; the owner's part is written beside it.
+        The folder to write, which must not exist; or a file whose suffix tells its format, or a database URL with
+        ``#table``. See docs/release-format.md.
     method, parameters
         Name and parameters of the method; see `incrowd.methods`.
     seed, domains
@@ -132,17 +148,23 @@ def publish(
         File that records releases; with `refuse_repeat` a second one about the same people is refused.
     excel_safe
         Also write copies of the tables beside the folder, in which no cell is a formula.
+    private
+        The folder for the owner's part; by default beside the release, for a database in the working folder.
+    append, replace
+        Append to the table of a database, or replace it, if it is there and is a release.
+    dataset
+        Write the folder as a Parquet dataset.
     query, reading
         What to ask a database for, and how else the source is to be read; the schema may say that, too.
     """
     from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
-    from incrowd.release.folder import private_folder
+    from incrowd.release.elsewhere import refuse_early, save_to
 
-    folder = Path(output)
-    private = private_folder(folder)
-    for path in (folder, private):
-        io.refuse_existing(path)
+    place, existing = io.place_of(output, dataset=dataset), _existing(append=append, replace=replace)
+    kept = place.private if private is None else Path(private)
+    refuse_early(place, kept, existing)
+    folder = str(place) if place.kind == "database" else place.path
     roles, given = read_schema(schema), dict(parameters or {})
     publisher = make(method or default_method(roles), **given)
     if attacked and publisher.kind == "projections":
@@ -163,20 +185,28 @@ def publish(
         notes = [*(f"{text}." for text in found), *overview.notes]
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
-        copies = _copies_of(release, folder) if excel_safe else {}
+        copies = _copies_of(release, place.path) if excel_safe else {}
         work("writing", 0, 1)
         with _recording(book, release, frame, folder, refuse=refuse_repeat) as repeated:
-            release.save(folder)
+            save_to(release, place, private=kept, existing=existing)
         for path, table in copies.items():
             io.write_excel_safe(table, path)
         work.tell("writing", 1, 1)
     warned = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
-    return Publication(release, folder, private, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(warned)))
+    warned = (*warned, *([_APPENDED] if append else []))
+    return Publication(release, folder, kept, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(warned)))
+
+
+def _existing(*, append: bool, replace: bool) -> io.Existing:
+    if append and replace:
+        fact = "Parameters append and replace exclude each other"
+        raise ParameterError(fact, "give one of them")
+    return "append" if append else "replace" if replace else "refuse"
 
 
 @contextmanager
 def _recording(
-    book: Ledger | None, release: Release, frame: pl.DataFrame, folder: Path, *, refuse: bool
+    book: Ledger | None, release: Release, frame: pl.DataFrame, folder: Path | str, *, refuse: bool
 ) -> Iterator[list[str]]:
     """Record the release before it is written, and again after; yield the warning about earlier ones, if any."""
     from incrowd.attacks.ledger import warn
@@ -189,10 +219,10 @@ def _recording(
         yield [] if repeated is None else [repeated]
 
 
-def _about_the_same(book: Ledger | None, release: Release, frame: pl.DataFrame) -> list[Path]:
-    """Return the folders of earlier releases about the same people."""
+def _about_the_same(book: Ledger | None, release: Release, frame: pl.DataFrame) -> list[str]:
+    """Return where earlier releases about the same people are."""
     earlier = [] if book is None else book.earlier(frame, release.manifest.recognized_by)
-    return [Path(entry.folder) for entry in earlier]
+    return [entry.folder for entry in earlier]
 
 
 def _copies_of(release: Release, folder: Path) -> dict[Path, pl.DataFrame]:
@@ -217,7 +247,7 @@ def _formulas(release: Release) -> list[str]:
     ]
 
 
-def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[Path], run: Run) -> str:
+def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[str], run: Run) -> str:
     """Attack a release that is not written yet; raise if an attack succeeds, else say what it withstood.
 
     Releases about the same people that are in the ledger are attacked together with it.

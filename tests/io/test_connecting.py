@@ -1,0 +1,158 @@
+"""Addresses of databases: drivers, passwords, and statements for servers that tests cannot have."""
+
+import sys
+
+import polars as pl
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.dialects import mssql, mysql, postgresql, sqlite
+
+from incrowd.errors import InputError, MissingDependencyError
+from incrowd.io import read
+from incrowd.io.connecting import opened, public_url, split_table
+from incrowd.io.covers import TYPES, StoredColumn
+from incrowd.io.database_errors import cause_of
+from incrowd.io.database_rows import sql_table
+from incrowd.io.places import place_of
+
+SECRET = "geheim"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"postgresql://ada:{SECRET}@host:5432/db#s.t", "postgresql://ada@host:5432/db#s.t"),
+        (f"postgresql://ada:{SECRET}@x@host/db", "postgresql://ada@host/db"),
+        (f"postgresql://ada:a#{SECRET}@host/db", "postgresql://ada@host/db"),
+        (f"postgresql://ada:{SECRET}#@host/db#t", "postgresql://ada@host/db#t"),
+        (f"mysql+pymysql://:{SECRET}@host/db", "mysql+pymysql://@host/db"),
+        (f"mssql://u@host/db?password={SECRET}&x=1#dbo.t", "mssql://u@host/db#dbo.t"),
+        (f"mssql+pyodbc:///?odbc_connect=PWD%3D{SECRET}", "mssql+pyodbc:///"),
+        ("sqlite:////tmp/a@b:c.db#t", "sqlite:////tmp/a@b:c.db#t"),
+        ("people.csv", "people.csv"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url, shown):
+    assert public_url(url) == shown
+    if "#" in shown:
+        assert SECRET not in repr(place_of(url))
+
+
+@pytest.mark.parametrize(
+    ("address", "parts"),
+    [
+        ("sqlite:///a.db#t", ("sqlite:///a.db", "t")),
+        ("sqlite:///a#b.db#t", ("sqlite:///a#b.db", "t")),
+        ("postgresql://u:a#b@host/db", ("postgresql://u:a#b@host/db", None)),
+        ("postgresql://host/db#", ("postgresql://host/db#", None)),
+        ("people#1.csv", ("people#1.csv", None)),
+    ],
+)
+def test_the_table_of_an_address(address, parts):
+    assert split_table(address) == parts
+
+
+@pytest.mark.parametrize("url", [f"postgresql://u:{SECRET}@h/d", "sqlite:///a.db"])
+def test_a_release_needs_a_table(url):
+    with pytest.raises(InputError, match="names no table") as caught:
+        place_of(url)
+    assert "#release" in caught.value.hint
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "driver"),
+    [
+        ("postgresql://u@h/d", "psycopg"),
+        ("postgres://u@h/d", "psycopg"),
+        ("postgresql+psycopg://u@h/d", "psycopg"),
+        ("mysql://u@h/d", "pymysql"),
+        ("mariadb://u@h/d", "pymysql"),
+        ("duckdb:///:memory:", "duckdb_engine"),
+        ("sqlite://", "pysqlite"),
+    ],
+)
+def test_a_driver_that_is_installed_is_used(url, driver):
+    with opened(url, read_only=False) as database:
+        assert database.engine.driver == driver
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "package"),
+    [
+        ("postgresql://u:geheim@h/d", "psycopg", "incrowd[postgresql]"),
+        ("postgresql+psycopg2://u:geheim@h/d", "psycopg2", "psycopg2-binary"),
+        ("mysql://u:geheim@h/d", "pymysql", "incrowd[mysql]"),
+        ("mssql://u:geheim@h/d", "pyodbc", "pyodbc"),
+        ("duckdb:///a.duckdb", "duckdb_engine", "incrowd[duckdb]"),
+    ],
+)
+def test_a_missing_driver_says_what_to_install(monkeypatch, url, module, package):
+    for name in ("psycopg", "psycopg2", "pg8000", "pymysql", "MySQLdb", "pyodbc", "pymssql", "duckdb_engine"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingDependencyError, match=f"The driver '{module}'") as caught:
+        read(url, query="select 1")
+    assert package in caught.value.hint
+    assert SECRET not in str(caught.value)
+
+
+COLUMNS = [StoredColumn(f"a.{name}", f"a.{name}", name) for name in TYPES]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    {
+        mysql.dialect(): ["`a.Int64` BIGINT", "`a.String` LONGTEXT", "DATETIME(6)", "CHARSET=utf8mb4", "InnoDB"],
+        mssql.dialect(): ["[a.Int64] BIGINT", "[a.String] NVARCHAR(max)", "DATETIME2(6)", "DOUBLE PRECISION", "BIT"],
+        postgresql.dialect(): ['"a.Int64" BIGINT', '"a.String" TEXT', "TIMESTAMP WITHOUT", "DOUBLE PRECISION", "DATE"],
+        sqlite.dialect(): ['"a.Int64" BIGINT', '"a.String" TEXT', '"a.Boolean" BOOLEAN'],
+    }.items(),
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_statements_of_servers(dialect, words):
+    table = sql_table("dbo.release", COLUMNS)
+    made = str(sa.schema.CreateTable(table).compile(dialect=dialect))
+    assert [word for word in words if word not in made] == []
+    added = str(table.insert().compile(dialect=dialect))
+    assert "a.Int64" in added
+
+
+# As the drivers of servers that are not here raise them.
+@pytest.mark.parametrize(
+    ("raised", "cause"),
+    [
+        ((1045, "Access denied for user 'u'@'h' (using password: YES)"), "password"),
+        ((1049, "Unknown database 'd'"), "database"),
+        ((1142, "SELECT command denied to user"), "permission"),
+        ((1146, "Table 'd.t' doesn't exist"), "table"),
+        ((1792, "Cannot execute statement in a READ ONLY transaction."), "changes"),
+        ((2003, "Can't connect to MySQL server on 'h' ([Errno 111] Connection refused)"), "server"),
+        ((2003, "Can't connect to MySQL server on 'h' ([Errno -2] Name or service not known)"), "host"),
+        ((1044, "Access denied for user 'u'@'h' to database 'd'"), "database"),
+        ((2005, "Unknown MySQL server host 'h'"), "host"),
+        (("28000", "[28000] Login failed for user 'u'. (18456) (SQLDriverConnect)"), "password"),
+        (("42S02", "[42S02] Invalid object name 't'. (208)"), "table"),
+        (("HYT00", "[HYT00] Login timeout expired (0)"), "server"),
+        ((4060, "Cannot open database requested by the login"), "database"),
+        ((229, "The SELECT permission was denied on the object"), "permission"),
+        (("something else",), None),
+    ],
+)
+def test_causes_of_other_servers(raised, cause):
+    assert cause_of(Exception(*raised)) == cause
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select 1 drop table t",
+        "select * into more from t",
+        "select 1 exec sp_who",
+        "with x as (select 1 a) delete from x",
+    ],
+)
+def test_where_no_session_may_only_read_words_are_refused(monkeypatch, query):
+    monkeypatch.setattr("incrowd.io.databases.READ_ONLY", {})
+    with pytest.raises(InputError, match="has no sessions that may only read, and the query has the word"):
+        read("sqlite:///:memory:", query=query)
+    assert read("sqlite:///:memory:", query="select 1 as a").equals(pl.DataFrame({"a": [1]}))
