@@ -90,7 +90,7 @@ BAD_DATA = {
     ),
     "all-missing column": (GOOD.replace(",a,", ",,").replace(",b,", ",,"), 2, ["'work'", "all 20"]),
     "NUL bytes": (GOOD.replace("x\n", "\0\n", 1), 2, ["NUL"]),
-    "non-UTF-8": (GOOD.encode().replace(b",x\n", b",\xff\n", 1), 2, ["UTF-8"]),
+    "non-UTF-8": (GOOD.replace(",x", ",é").encode().replace(b"\xc3\xa9", b"\xc3", 1), 2, ["line 2", "not UTF-8"]),
     "ragged row": (GOOD + "a,b\n", 2, ["22"]),
 }
 

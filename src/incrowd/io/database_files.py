@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -64,7 +65,7 @@ def read_duckdb(path: Path, reading: Reading, _report: Callable[[int], None], fi
             try:
                 answer = connection.sql(query)
                 check_names(list(answer.columns), f"'{path}': the result")
-                return to_polars(pl.DataFrame(answer))
+                return to_polars(pl.DataFrame(_Stream(answer)))
             except duckdb.Error as error:
                 fact = f"'{path}' did not answer the query ({type(error).__name__})"
         raise InputError(fact, f"check the query; the tables are {', '.join(names[:_SHOWN])}")
@@ -74,6 +75,16 @@ def read_duckdb(path: Path, reading: Reading, _report: Callable[[int], None], fi
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+class _Stream:
+    """An answer of DuckDB as nothing but a stream of Arrow batches: polars asks it for more, which leaks objects."""
+
+    def __init__(self, answer: Any) -> None:  # noqa: ANN401 - of an optional library
+        self._answer = answer
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._answer.__arrow_c_stream__()
 
 
 def _choose(path: Path, names: list[str], wanted: str | None, findings: Findings) -> str:

@@ -28,7 +28,7 @@ from incrowd.io.encodings import (
     marked_encoding,
     say_encoding,
 )
-from incrowd.io.opening import PACKINGS, Opened
+from incrowd.io.opening import Opened
 from incrowd.io.reading import Findings, Reading
 from incrowd.io.records import DELIMITERS, NotUtf8, Piece, Place, check_bytes, pieces
 
@@ -46,7 +46,7 @@ def read_delimited(
     Parameters
     ----------
     path
-        A file, packed if its name ends in one of `PACKINGS`; ``-`` is standard input.
+        A file, packed if its name says so; ``-`` is standard input.
     reading
         How it is written.
     report
@@ -115,9 +115,6 @@ def write_delimited(frame: pl.DataFrame, path: Path, *, delimiter: str) -> None:
     # Some versions of the writer leave carriage returns bare, and a reader then takes them for the end of a line.
     bare = any((column.dtype == pl.String) and column.str.contains("\r", literal=True).any() for column in frame)
     style: Literal["non_numeric", "necessary"] = "non_numeric" if bare else "necessary"
-    if path.suffix.lower() in PACKINGS and path.suffix.lower() != ".gz":
-        fact = f"Cannot write '{path}': of packed files only .gz can be written"
-        raise InputError(fact, f"use the suffix {path.with_suffix('').suffix}.gz")
     with path.open("wb") as handle:
         if path.suffix.lower() != ".gz":
             frame.write_csv(handle, separator=delimiter, quote_style=style)

@@ -60,19 +60,18 @@ class Format:
 
 
 def _packed(suffix: str) -> tuple[str, ...]:
-    return (suffix, *(suffix + packing for packing in PACKINGS))
+    return tuple(suffix + packing for packing in PACKINGS if packing != ".gz")  # of which .gz is written, too
 
 
+_READ_TSV = partial(read_delimited, delimiter="\t")
+_WRITE_CSV, _WRITE_TSV = partial(write_delimited, delimiter=","), partial(write_delimited, delimiter="\t")
 FORMATS: tuple[Format, ...] = (
-    Format("CSV", _packed(".csv"), read_delimited, partial(write_delimited, delimiter=","), types=Types.NONE),
-    Format(
-        "TSV",
-        _packed(".tsv"),
-        partial(read_delimited, delimiter="\t"),
-        partial(write_delimited, delimiter="\t"),
-        types=Types.NONE,
-    ),
-    Format("text", _packed(".txt"), read_delimited, partial(write_delimited, delimiter="\t"), types=Types.NONE),
+    Format("CSV", (".csv", ".csv.gz"), read_delimited, _WRITE_CSV, types=Types.NONE),
+    Format("TSV", (".tsv", ".tsv.gz"), _READ_TSV, _WRITE_TSV, types=Types.NONE),
+    Format("text", (".txt", ".txt.gz"), read_delimited, _WRITE_TSV, types=Types.NONE),
+    Format("packed CSV", _packed(".csv"), read_delimited, None, types=Types.NONE),
+    Format("packed TSV", _packed(".tsv"), _READ_TSV, None, types=Types.NONE),
+    Format("packed text", _packed(".txt"), read_delimited, None, types=Types.NONE),
     Format("Parquet", (".parquet", ".pq"), lambda path, *_: read_parquet(path), write_parquet),
     Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, *_: read_arrow(path), write_arrow),
     Format("Excel", (".xlsx",), read_excel, write_excel, types=Types.OF_CELLS, extra="excel"),
