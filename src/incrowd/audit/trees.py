@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.audit.inputs import Inputs
+from incrowd.audit.subject import Limits
 from incrowd.errors import InfeasibleError
 
 Int64 = npt.NDArray[np.int64]
@@ -36,13 +37,16 @@ class TreeView(Protocol):
         """Return the nodes below, none for a leaf."""
 
     def is_public(self, node: int) -> bool:
-        """Tell whether the node's test is of a public value."""
+        """Tell whether the node's test is of a value that an attacker knows."""
+
+    def is_secret(self, node: int) -> bool:
+        """Tell whether it is of a private value; one that public values tell is both."""
 
     def branch(self, node: int, people: Int64) -> Int64:
         """Return the place, among the children, of the one that each person is sent to."""
 
     def leaves(self, people: Int64) -> Int64 | None:
-        """Return the leaf of each person if all tests of the tree are public."""
+        """Return the leaf of each person if no test of the tree is of a private value."""
 
 
 class PrunableTree(TreeView, Protocol):
@@ -76,6 +80,10 @@ class SklearnTree:
         """Look the feature up."""
         return bool(self.inputs.public[self.columns[self.tree.feature[node]]])
 
+    def is_secret(self, node: int) -> bool:
+        """Look the feature up."""
+        return bool(self.inputs.secret[self.columns[self.tree.feature[node]]])
+
     def branch(self, node: int, people: Int64) -> Int64:
         """Compare with the threshold, in the precision that scikit-learn uses."""
         values = self.rows[people, self.columns[self.tree.feature[node]]]
@@ -87,7 +95,7 @@ class SklearnTree:
     def leaves(self, people: Int64) -> Int64 | None:
         """Ask the tree itself."""
         tested = self.columns[self.tree.feature[self.tree.children_left != _LEAF]]
-        if not self.inputs.public[tested].all():
+        if self.inputs.secret[tested].any():
             return None
         return np.asarray(self.tree.apply(np.ascontiguousarray(self.rows[people][:, self.columns])))
 
@@ -123,6 +131,10 @@ class RankTree:
         """Look the attribute up."""
         return bool(self.inputs.public[self.tree.nodes[node, 0]])
 
+    def is_secret(self, node: int) -> bool:
+        """Look the attribute up."""
+        return bool(self.inputs.secret[self.tree.nodes[node, 0]])
+
     def branch(self, node: int, people: Int64) -> Int64:
         """Find the part that each rank is in."""
         m, first, end = self.tree.nodes[node]
@@ -154,6 +166,7 @@ class Partition:
 
     def __init__(self, inputs: Inputs, among: Int64) -> None:
         classes = np.zeros(inputs.n_people, np.int64) if inputs.classes is None else inputs.classes
+        self.classes = inputs.classes
         self.span_of = classes.copy() if inputs.class_public else np.zeros_like(classes)
         self.n_spans = int(classes.max()) + 1
         several = not inputs.class_public and (inputs.classes is None or len(np.unique(classes)) > 1)
@@ -178,6 +191,14 @@ class Partition:
         self.people[first:last] = sizes
         self.multiple[first:last] = self.multiple[old]
         self.n_spans = last
+
+    def class_counts(self, people: Int64, part_of: Int64, n_parts: int) -> Int64 | None:
+        """Count the classes of the people in each part."""
+        if self.classes is None:
+            return None
+        width = int(self.classes.max()) + 1
+        counts = np.bincount(part_of * width + self.classes[people], minlength=n_parts * width)
+        return np.asarray(counts.reshape(n_parts, width))
 
     def tell(self, people: Int64) -> None:
         """Note that a private test sends people both ways."""
@@ -215,8 +236,9 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
             children, people = tree.children(node), partition.unsettled(reaching)
             if len(children) == 0 or len(people) == 0:
                 continue
-            if not tree.is_public(node):
+            if tree.is_secret(node):
                 partition.tell(people)
+            if not tree.is_public(node):
                 pending += [(int(child), people) for child in children]
                 continue
             branch = tree.branch(node, people)
@@ -226,20 +248,19 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
     return partition.numbered(everybody)
 
 
-def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, k: int) -> tuple[list[set[int]], list[str]]:
+def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> tuple[list[set[int]], list[str]]:
     """Return the nodes of each tree whose splits can stay, and in words the subtrees that have to go."""
     partition = Partition(inputs, np.arange(inputs.n_people))
-    if partition.multiple.any() and inputs.n_people < k:
-        fact = f"The table has {inputs.n_people} people, fewer than k = {k}: even a model without splits tells too much"
-        raise InfeasibleError(fact, f"use k = {inputs.n_people} or less", best={"k": inputs.n_people})
+    everybody = np.arange(inputs.n_people)
+    _require_feasible(partition, everybody, inputs, limits)
     kept: list[set[int]] = [set() for _ in trees]
     dropped: list[str] = []
-    queue = [(-tree.worth(0), t, 0, np.arange(inputs.n_people)) for t, tree in enumerate(trees) if _splits(tree, 0)]
+    queue = [(-tree.worth(0), t, 0, everybody) for t, tree in enumerate(trees) if _splits(tree, 0)]
     heapq.heapify(queue)
     while queue:
         _, t, node, people = heapq.heappop(queue)
         tree = trees[t]
-        below = _put_back(tree, node, people, partition, k)
+        below = _put_back(tree, node, people, partition, limits)
         if below is None:
             where = f"tree {t + 1}, " if len(trees) > 1 else ""
             dropped.append(f"collapse {where}node {node} ({tree.name(node)}), reached by {len(people)} people")
@@ -251,23 +272,43 @@ def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, k: int) -> tuple[li
     return kept, dropped
 
 
+def _require_feasible(partition: Partition, everybody: Int64, inputs: Inputs, limits: Limits) -> None:
+    """Refuse what not even models without splits keep."""
+    n = inputs.n_people
+    if not partition.multiple.any():
+        return
+    if n < limits.k:
+        fact = f"The table has {n} people, fewer than k = {limits.k}: even a model without splits tells too much"
+        raise InfeasibleError(fact, f"use k = {n} or less", best={"k": n})
+    whole = np.zeros(n, np.int64)
+    if limits.broken(np.array([n]), partition.class_counts(everybody, whole, 1))[0]:
+        fact = "The classes of the whole table are less diverse than asked for: even a model without splits tells them"
+        raise InfeasibleError(fact, "ask for a smaller l, or a larger max_confidence")
+
+
 def _splits(tree: TreeView, node: int) -> bool:
     return len(tree.children(node)) > 0
 
 
-def _put_back(tree: TreeView, node: int, people: Int64, partition: Partition, k: int) -> list[tuple[int, Int64]] | None:
-    """Put a split back if every span keeps k people, and return who can reach each child."""
+def _put_back(
+    tree: TreeView, node: int, people: Int64, partition: Partition, limits: Limits
+) -> list[tuple[int, Int64]] | None:
+    """Put a split back if every span keeps its crowd, and return who can reach each child."""
     children = tree.children(node)
-    if not tree.is_public(node):
-        if (partition.people[partition.span_of[people]] < k).any():
-            return None
-        partition.tell(people)
-        return [(int(child), people) for child in children]
-    branch = tree.branch(node, people)
+    branch = tree.branch(node, people) if tree.is_public(node) else np.zeros(len(people), np.int64)
     parts = partition.parts(people, branch, len(children))
-    if ((parts[1] < k) & partition.multiple[parts[0]]).any():
+    counts = partition.class_counts(people, parts[2], len(parts[1])) if limits.about_classes else None
+    # A private test goes both ways for everybody who has the span, and only some of them may come here.
+    sizes = parts[1] if tree.is_public(node) else partition.people[parts[0]]
+    tells = partition.multiple[parts[0]] | tree.is_secret(node)
+    if (limits.broken(sizes, counts) & tells).any():
         return None
-    partition.cut(parts)
+    if tree.is_public(node):
+        partition.cut(parts)
+    if tree.is_secret(node):
+        partition.tell(people)
+    if not tree.is_public(node):
+        return [(int(child), people) for child in children]
     return [(int(child), people[branch == place]) for place, child in enumerate(children)]
 
 
@@ -291,6 +332,61 @@ def pruned(tree: Any, kept: set[int]) -> Any:  # noqa: ANN401
             nodes["feature"][i], nodes["threshold"][i] = -2, -2.0
     state |= {"nodes": nodes, "values": state["values"][order].copy(), "node_count": len(order)}
     state["max_depth"] = max(depth_of.values())
+    empty = type(tree)(*tree.__reduce__()[1])
+    empty.__setstate__(state)
+    return empty
+
+
+def with_values(tree: Any, values: npt.NDArray[np.float64]) -> Any:  # noqa: ANN401
+    """Return a scikit-learn tree with these values at its nodes, [nodes x values]."""
+    state = tree.__getstate__()
+    state["values"] = np.ascontiguousarray(values[:, None, :], state["values"].dtype)
+    empty = type(tree)(*tree.__reduce__()[1])
+    empty.__setstate__(state)
+    return empty
+
+
+def recounted(
+    tree: Any,  # noqa: ANN401
+    leaf_of: Int64,
+    target: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+    *,
+    is_class: bool,
+) -> Any:  # noqa: ANN401
+    """Return a tree whose nodes have the counts and classes, or means, of all people.
+
+    Parameters
+    ----------
+    leaf_of
+        The leaf of each person.
+    target
+        The classes as columns of zeros and ones, or the number that is predicted.
+    weights
+        Weight of a person of each class.
+    """
+    n_nodes = tree.node_count
+    columns = [np.ones(len(leaf_of)), *target.T, target[:, 0] ** 2]
+    sums = np.stack([np.bincount(leaf_of, column, n_nodes) for column in columns], axis=1)
+    for node in range(n_nodes - 1, -1, -1):  # children come behind their parents
+        if tree.children_left[node] != _LEAF:
+            sums[node] = sums[tree.children_left[node]] + sums[tree.children_right[node]]
+    n_people = sums[:, 0]
+    state = tree.__getstate__()
+    nodes = state["nodes"].copy()
+    nodes["n_node_samples"] = n_people.astype(np.int64)
+    there = np.maximum(n_people, 1)
+    if is_class:
+        weighted = sums[:, 1:-1] * weights
+        nodes["weighted_n_node_samples"] = weighted.sum(axis=1)
+        shares = weighted / np.maximum(weighted.sum(axis=1, keepdims=True), 1e-300)
+        nodes["impurity"] = 1 - (shares**2).sum(axis=1)
+        values = shares
+    else:
+        nodes["weighted_n_node_samples"] = n_people
+        values = sums[:, 1:2] / there[:, None]
+        nodes["impurity"] = np.maximum(sums[:, -1] / there - values[:, 0] ** 2, 0.0)
+    state |= {"nodes": nodes, "values": np.ascontiguousarray(values[:, None, :], state["values"].dtype)}
     empty = type(tree)(*tree.__reduce__()[1])
     empty.__setstate__(state)
     return empty
