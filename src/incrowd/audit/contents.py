@@ -64,12 +64,12 @@ _CENTROIDS = {
 }  # fmt: skip
 _LINEAR = _FITTED | _CLASSES | {
     "coef_": "table", "intercept_": "curve", "n_iter_": "curve", "rank_": "number", "singular_": "rows",
-    "dual_gap_": "number", "solver_": "plain", "sparse_coef_": "nothing",
+    "dual_gap_": "number", "l1_ratio": "number", "solver_": "plain", "sparse_coef_": "nothing",
 }  # fmt: skip
 _BAYES = _FITTED | _CLASSES | {
     "class_count_": "curve", "class_prior_": "curve", "class_log_prior_": "curve", "theta_": "table", "var_": "table",
-    "epsilon_": "number", "feature_count_": "table", "feature_log_prob_": "table", "category_count_": "tables",
-    "n_categories_": "curve",
+    "epsilon_": "number", "feature_count_": "table", "feature_log_prob_": "tables", "category_count_": "tables",
+    "n_categories_": "curve", "feature_all_": "curve",
 }  # fmt: skip
 
 
@@ -89,8 +89,8 @@ def known_models() -> dict[type, Kind]:
         "boosting": (_BOOSTING, ensemble, "GradientBoostingClassifier GradientBoostingRegressor"),
         "histograms": (_HISTOGRAMS, ensemble, "HistGradientBoostingClassifier HistGradientBoostingRegressor"),
         "centroids": (_CENTROIDS, cluster, "KMeans MiniBatchKMeans"),
-        "sums": (_LINEAR, linear_model, "LogisticRegression LinearRegression Ridge RidgeClassifier Lasso ElasticNet"),
-        "sums of margins": (_LINEAR, svm, "LinearSVC LinearSVR"),
+        "sums": (_LINEAR, linear_model, "LogisticRegression LinearRegression Ridge Lasso ElasticNet"),
+        "sums of margins": (_LINEAR, svm, "LinearSVC"),
         "sums of values": (_BAYES, naive_bayes, "GaussianNB CategoricalNB BernoulliNB MultinomialNB ComplementNB"),
     }  # fmt: skip
     return {
@@ -252,7 +252,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "columns": lambda value: type(value) is list and is_plain(value),
     "curve": _is_numbers(1, 2),
     "table": _is_numbers(1, 2),
-    "tables": lambda value: type(value) is list and all(map(_is_numbers(2), value)),
+    "tables": lambda value: all(map(_is_numbers(2), value if type(value) is list else [value])),
     "tree": _is_tree,
     "template": lambda value: value is None or _is_template(value),
     "members": _are_members,

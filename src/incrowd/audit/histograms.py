@@ -130,17 +130,22 @@ def _nodes(tree: Any) -> Any:  # noqa: ANN401
     return tree.nodes
 
 
+def _holds_rows_back(model: Any) -> bool:  # noqa: ANN401
+    """Tell whether a part of the table was kept to see when to stop."""
+    return bool(getattr(model, "do_early_stopping_", True) and getattr(model, "_use_validation_data", True))
+
+
 def _training_rows(model: Any, inputs: Inputs) -> tuple[Int64, bool]:  # noqa: ANN401
     """Return the rows that the trees were fitted with, and whether a seed chose them."""
     everybody = np.arange(inputs.n_people)
-    if not getattr(model, "_use_validation_data", False):
+    if not _holds_rows_back(model):
         return everybody, False
     from sklearn.model_selection import train_test_split  # noqa: PLC0415 - as the model parts rows
 
     if inputs.target is None or not hasattr(model, "_random_seed"):
         fact = f"The {kind_of(model)} was fitted with a part of the table that can no longer be told"
         raise IncompatibleError(fact, "fit it with early_stopping=False")
-    seed = int(model._random_seed) % 2**32 if int(model._random_seed) >= 2**32 else int(model._random_seed)
+    seed = int(model._random_seed)
     classes = inputs.target.rank("dense").to_numpy() if hasattr(model, "classes_") else None
     kept, _ = train_test_split(
         everybody, test_size=model.validation_fraction, stratify=classes, random_state=seed
@@ -185,7 +190,7 @@ def _bare(model: Any) -> Any:  # noqa: ANN401
     changed = without_rows(copy.deepcopy(model))
     changed._bin_mapper.bin_thresholds_ = [np.empty(0) for _ in changed._bin_mapper.bin_thresholds_]
     changed._bin_mapper.random_state = None
-    if getattr(changed, "_use_validation_data", False):
+    if _holds_rows_back(changed):
         for name in ("_random_seed", "random_state"):
             vars(changed).pop(name, None)
         changed.random_state = None

@@ -8,6 +8,7 @@ that at least k people have. A category, a smallest or largest value, a quantile
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,8 @@ Sources = frozenset[str]
 Kept = Callable[[Any, int], Any]
 """The values that a step keeps of a column, by its number."""
 
-_PLAIN = (type(None), bool, int, float, str, np.bool_, np.int64, np.int32, np.float64, np.float32, np.str_)
+_NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
+_PLAIN = (type(None), bool, int, float, str, np.bool_, np.str_, *_NUMBERS)
 _CLOSE = 1e-6  # sums over people in another order differ by rounding
 
 
@@ -138,14 +140,15 @@ def is_plain(value: Any) -> bool:  # noqa: ANN401
         return value.dtype.kind in "biufU" or is_plain(value.tolist())
     if type(value) is slice:
         return is_plain([value.start, value.stop, value.step])
-    return type(value) in _PLAIN or value in (np.float64, np.float32, np.int64, np.int32, float, int, str, object)
+    return type(value) in _PLAIN or (isinstance(value, type) and value in (*_NUMBERS, float, int, str, object))
 
 
 def _is_numpy_function(value: Any) -> bool:  # noqa: ANN401
     """Tell whether a function is one of NumPy's that look at one number at a time."""
-    if not isinstance(value, np.ufunc):
+    if type(value) is not np.ufunc or not any(value is one for one in vars(np).values()):
         return False
-    return getattr(np, value.__name__, None) is value and value.nin == 1 and value.nout == 1
+    function: Any = value
+    return bool(function.nin == 1 and function.nout == 1)
 
 
 def _is_selector(value: Any) -> bool:  # noqa: ANN401
@@ -161,7 +164,9 @@ def _require_same(step: Any, values: Any) -> None:  # noqa: ANN401
     from sklearn.base import clone  # noqa: PLC0415
 
     try:
-        again = clone(step).fit(values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whoever fitted it has seen them
+            again = clone(step).fit(values)
     except (TypeError, ValueError) as error:
         fact = f"The step {kind_of(step)} cannot be fitted again with the table: {type(error).__name__}"
         raise SchemaError(fact, "give the table that the model was fitted with, with the same types") from None

@@ -10,6 +10,8 @@ has are as many equations about the classes as there are columns; with enough di
 
 from __future__ import annotations
 
+import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -36,8 +38,6 @@ def read_sums(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> Subjec
     multiple = np.full(int(span_of.max()) + 1, several)
 
     def bare() -> Any:  # noqa: ANN401
-        import copy  # noqa: PLC0415
-
         return back_in_place(model, without_rows(copy.copy(proper)))
 
     name = type(proper).__name__
@@ -46,8 +46,6 @@ def read_sums(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> Subjec
 
 def _require_same(proper: Any, inputs: Inputs) -> None:  # noqa: ANN401
     """Fit the model again with the table, and refuse if it comes out otherwise."""
-    import warnings  # noqa: PLC0415
-
     from sklearn.base import clone  # noqa: PLC0415 - the model has loaded it
 
     assert inputs.target is not None
