@@ -309,8 +309,14 @@ def test_another_table_of_the_same_size_and_another_target_are_refused():
             audit(model, wrong)
     names = PANDAS.assign(y=np.where(LABELS == 1, "a", "b"))  # the model has numbers for names, in another order
     assert audit(deep, names).level == audit(deep).level
-    for model in (GradientBoostingClassifier(n_estimators=2), AdaBoostClassifier(stump(), n_estimators=2),
-                  BaggingClassifier(stump(), 2), RandomForestRegressor(2), LogisticRegression(), GaussianNB()):  # fmt: skip
+    boosted = GradientBoostingClassifier(n_estimators=2), AdaBoostClassifier(stump(), n_estimators=2)
+    for model in (
+        *boosted,
+        BaggingClassifier(stump(), 2),
+        RandomForestRegressor(2),
+        LogisticRegression(),
+        GaussianNB(),
+    ):
         model.fit(PANDAS[NUMBERS], LABELS)
         audit(model)
         with pytest.raises((ic.SchemaError, ic.IncompatibleError), match=r"other (classes|shares)|holds another"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,25 @@ import polars as pl
 
 from incrowd.audit import centroids, trees
 from incrowd.audit.centroid_models import require_same_clusters
+from incrowd.audit.contents import by_row, kind_of_model
 from incrowd.audit.inputs import Inputs
 from incrowd.audit.steps import is_plain
 from incrowd.audit.subject import SAME_TABLE, Limits, Subject, back_in_place
 from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.schema import Schema
 
-_TYPES = {"incrowd.learn.tree": "KAnonymousTreeClassifier", "incrowd.learn.clusters": "KAnonymousClusters"}
+_TYPES = {
+    "incrowd.learn.tree": "KAnonymousTreeClassifier",
+    "incrowd.learn.forest": "KAnonymousForestClassifier",
+    "incrowd.learn.clusters": "KAnonymousClusters",
+}
 _HELD = {
     "KAnonymousTreeClassifier": (
         "classes_", "public_", "hierarchies_", "tree_", "n_leaves_", "_span_of", "_span_class", "_span_codes",
         "n_features_in_", "feature_names_in_",
+    ),
+    "KAnonymousForestClassifier": (
+        "classes_", "public_", "teacher_", "forest_", "n_features_in_", "feature_names_in_",
     ),
     "KAnonymousClusters": (
         "public_", "cluster_centers_", "labels_", "_spans", "_span_of", "n_features_in_", "feature_names_in_",
@@ -56,12 +65,17 @@ def read_ours(
         changes["min_people"] = None
         behind = _behind(proper, centers, inputs, int(limits.k))
     else:
-        view = trees.RankTree(proper.tree_, inputs)
-        if (view.reached() != proper.tree_.counts.sum(axis=1)).any():
+        taught = name == "KAnonymousForestClassifier"
+        teacher = proper.teacher_ if taught else proper
+        if taught:
+            _require_taught(proper, inputs)
+        view = trees.RankTree(teacher.tree_, inputs)
+        if (view.reached() != teacher.tree_.counts.sum(axis=1)).any():
             fact = "The table does not send as many people to each node of the model as it was fitted with"
             raise SchemaError(fact, SAME_TABLE)
         span_of, multiple = trees.find_spans([view], inputs)
-        changes |= {"class_public": inputs.class_public, "l": limits.l, "max_confidence": limits.max_confidence}
+        changes |= {"l": limits.l, "max_confidence": limits.max_confidence}
+        changes |= {} if taught else {"class_public": inputs.class_public}
     changes["public"] = np.flatnonzero(inputs.public).tolist()
     known = ", ".join(source for source, is_known in zip(inputs.sources, inputs.public, strict=True) if is_known)
     step = f"fit it again with k = {limits.k} and as public: {known or 'nothing'}"
@@ -76,6 +90,56 @@ def read_ours(
         name, model, inputs, span_of, multiple, behind=behind, mend=mend, steps=(step,),
         has_class=name != "KAnonymousClusters",
     )  # fmt: skip
+
+
+def _require_taught(model: Any, inputs: Inputs) -> None:  # noqa: ANN401
+    """Refuse a forest that holds more than public values and the class shares of its teacher's spans.
+
+    A forest of that kind is computed from what an attacker knows and from the teacher, so its spans are the teacher's.
+    """
+    from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 - the model has loaded it
+
+    teacher, forest = model.teacher_, model.forest_
+    if not is_ours(teacher) or type(teacher).__name__ != "KAnonymousTreeClassifier":
+        fact = "The teacher of the forest is not a KAnonymousTreeClassifier"
+        raise IncompatibleError(fact, "fit the forest again")
+    _require_nothing_else(teacher, "KAnonymousTreeClassifier")
+    if type(forest) is not RandomForestRegressor or forest.bootstrap or by_row(forest) or inputs.class_public:
+        fact = "The forest is not of the kind that a teacher has taught, or the class is public"
+        raise IncompatibleError(fact, "fit the forest again; a class that everybody knows needs no teacher")
+    seen = np.flatnonzero(model.public_)
+    if inputs.secret[seen].any() or (model.public_ != teacher.public_).any():
+        fact = "The forest was fitted with columns as public that the schema says are private"
+        raise IncompatibleError(fact, "fit it again with public as the schema says")
+    view = trees.RankTree(teacher.tree_, replace(inputs, public=teacher.public_, secret=~teacher.public_))
+    span_of, _ = trees.find_spans([view], view.inputs)
+    if inputs.target is None:
+        fact = "The schema names no class, and the forest was taught one"
+        raise SchemaError(fact, "name the column that the model predicts as target in the schema")
+    numbers = np.unique(inputs.target.rank("dense").fill_null(0).to_numpy(), return_inverse=True)[1]
+    counts = np.zeros((int(span_of.max()) + 1, int(numbers.max()) + 1))
+    np.add.at(counts, (span_of, numbers), 1)
+    shares = (counts / counts.sum(axis=1, keepdims=True))[span_of]
+    rows = np.ascontiguousarray(inputs.values[:, seen].astype(np.float32))
+    for member in forest.estimators_:
+        if kind_of_model(member).audit != "tree" or by_row(member):
+            fact = "A tree of the forest holds more than its tests and shares"
+            raise IncompatibleError(fact, "fit the forest again")
+        _require_shares(member.tree_, rows, shares)
+
+
+def _require_shares(tree: Any, rows: Any, shares: Any) -> None:  # noqa: ANN401
+    """Compare what each leaf says with the mean of what the teacher says about its people."""
+    leaf_of = tree.apply(rows)
+    sizes = np.bincount(leaf_of, minlength=tree.node_count)
+    is_leaf = tree.children_left < 0
+    means = np.stack([np.bincount(leaf_of, column, tree.node_count) for column in shares.T], axis=1)[is_leaf]
+    means /= np.maximum(sizes[is_leaf], 1)[:, None]
+    stored = tree.value[is_leaf, :, 0]
+    alike = stored.shape == means.shape and np.allclose(stored, means, atol=1e-6)
+    if not alike or (sizes != tree.n_node_samples)[is_leaf].any():
+        fact = "The leaves of the forest hold other shares than its teacher gives to the people of the table"
+        raise SchemaError(fact, SAME_TABLE)
 
 
 def _behind(model: Any, centers: Any, inputs: Inputs, k: int) -> Any:  # noqa: ANN401
