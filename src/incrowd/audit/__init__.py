@@ -161,15 +161,20 @@ def _mended(subjects: Sequence[Subject], limits: Limits, *, only_steps: bool = F
     """Return models that keep their crowds together, and what was changed."""
     if all(subject.rebuild is not None for subject in subjects):
         views = [view for subject in subjects for view in subject.views]
-        kept, steps = trees.grow_back(views, subjects[0].inputs, limits)
+        inputs = subjects[0].inputs
+        grown = trees.grow_back(views, inputs, limits)
+        if len(subjects) == 1 and subjects[0].votes and len(views) > 1 and inputs.classes is not None:
+            place, alone = trees.best_tree(views, inputs, limits)
+            if alone.accuracy(inputs) > grown.accuracy(inputs):
+                return _alone(subjects[0], place, alone, only_steps=only_steps)
         if only_steps:
-            return [], steps
+            return [], grown.dropped
         made, at = [], 0
         for subject in subjects:
             assert subject.rebuild is not None
-            made.append(subject.rebuild(kept[at : at + len(subject.views)]))
+            made.append(subject.rebuild(grown.kept[at : at + len(subject.views)]))
             at += len(subject.views)
-        return made, steps
+        return made, grown.dropped
     subject = subjects[0]
     if len(subjects) > 1 or subject.mend is None:
         fact = f"There is no repair for {', '.join(subject.name for subject in subjects)}"
@@ -178,3 +183,16 @@ def _mended(subjects: Sequence[Subject], limits: Limits, *, only_steps: bool = F
         return [], list(subject.steps)
     changed, steps = subject.mend(limits)
     return [changed], steps
+
+
+def _alone(subject: Subject, place: int, grown: trees.Grown, *, only_steps: bool) -> tuple[list[Any], list[str]]:
+    """Return a forest with one of its trees, which predicts more than all of them when crowds are kept."""
+    n_others = len(subject.views) - 1
+    steps = [f"keep tree {place + 1} alone: beside the other {n_others} its crowds would be too small", *grown.dropped]
+    steps.append("or fit KAnonymousForestClassifier, which keeps more: it learns from crowds")
+    if only_steps:
+        return [], steps
+    assert subject.rebuild is not None
+    kept: list[set[int] | None] = [None] * len(subject.views)
+    kept[place] = grown.kept[0]
+    return [subject.rebuild(kept)], steps

@@ -99,9 +99,9 @@ def read_histograms(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> 
     held += _rare_borders(proper, inputs, int(limits.k))
     span_of, multiple = trees.find_spans(views, inputs)
 
-    def rebuild(kept: Sequence[set[int]]) -> Any:  # noqa: ANN401
+    def rebuild(kept: Sequence[set[int] | None]) -> Any:  # noqa: ANN401
         changed = _bare(proper)
-        splits = iter(kept)
+        splits = iter([one or set() for one in kept])
         for stage in changed._predictors:
             for tree in stage:
                 tree.nodes = _pruned(tree.nodes, next(splits))

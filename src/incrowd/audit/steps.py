@@ -200,9 +200,9 @@ def difference(one: Any, other: Any, name: str = "content") -> str | None:  # no
 
 
 def _alike(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if one.shape != other.shape:
         return False
-    if one.dtype.kind == "f":
+    if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":  # whole numbers may have been given as floats
         return bool(np.allclose(one, other, rtol=_CLOSE, atol=_CLOSE, equal_nan=True))
     pairs = zip(one.ravel().tolist(), other.ravel().tolist(), strict=True)
     return all(difference(a, b) is None for a, b in pairs)

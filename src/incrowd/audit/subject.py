@@ -94,13 +94,16 @@ class Subject:
     behind
         People who stand behind a figure of fewer than k of them, such as a centroid.
     views
-        Its trees, if it can be mended by taking splits away; `rebuild` makes the model with only these splits.
+        Its trees, if it can be mended by taking splits away; `rebuild` makes the model with only
+        these splits, and without the trees for which there is nothing.
     mend
         How other models are mended: returns the model and the steps in words; `steps` if they are known before.
     bare
         Makes a copy without what is held.
     has_class
         Whether the model tells about the class.
+    votes
+        Whether its trees vote, so that one of them can do without the others.
     """
 
     name: str
@@ -112,11 +115,12 @@ class Subject:
     behind: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     notes: tuple[str, ...] = ()
     views: Sequence[Any] = ()
-    rebuild: Callable[[Sequence[set[int]]], Any] | None = None
+    rebuild: Callable[[Sequence[set[int] | None]], Any] | None = None
     mend: Callable[[Limits], tuple[Any, list[str]]] | None = None
     steps: tuple[str, ...] = ()
     bare: Callable[[], Any] | None = None
     has_class: bool = True
+    votes: bool = False
 
 
 def back_in_place(model: Any, changed: Any) -> Any:  # noqa: ANN401

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.audit import trees
+from incrowd.audit import tree_states, trees
 from incrowd.audit.contents import by_row, kind_of_model, known_models, without_rows
 from incrowd.audit.inputs import Inputs
 from incrowd.audit.steps import kind_of
@@ -45,20 +45,35 @@ def read_trees(model: Any, proper: Any, inputs: Inputs) -> Subject:  # noqa: ANN
     views = [trees.SklearnTree(m.tree_, inputs, rows, seen) for m, seen in zip(members, columns, strict=True)]
     span_of, multiple = trees.find_spans(views, inputs)
 
-    def rebuild(kept: Sequence[set[int]]) -> Any:  # noqa: ANN401
-        changed = without_rows(copy.deepcopy(proper))
-        for member, splits in zip(members_of(changed), kept, strict=True):
-            member.tree_ = trees.pruned(member.tree_, splits)
-        return back_in_place(model, _refitted(changed, proper, columns, rows, target))
+    def rebuild(kept: Sequence[set[int] | None]) -> Any:  # noqa: ANN401
+        stay = [i for i, splits in enumerate(kept) if splits is not None]
+        lean = proper if len(stay) == len(members) else _only(proper, stay)
+        changed = without_rows(copy.deepcopy(lean))
+        for member, i in zip(members_of(changed), stay, strict=True):
+            member.tree_ = tree_states.pruned(member.tree_, kept[i] or set())
+        seen = [columns[i] for i in stay]
+        return back_in_place(model, _refitted(changed, lean, seen, rows, target))
 
     def bare() -> Any:  # noqa: ANN401
         changed = without_rows(copy.deepcopy(proper))
         return back_in_place(model, _refitted(changed, proper, columns, rows, target))
 
     name = type(proper).__name__ + (f" of {len(members)} trees" if len(members) > 1 else "")
+    votes = kind_of_model(proper).audit in ("forest", "bagging") and hasattr(proper, "classes_")
     return Subject(
-        name, model, inputs, span_of, multiple, tuple(dict.fromkeys(held)), views=views, rebuild=rebuild, bare=bare
-    )
+        name, model, inputs, span_of, multiple, tuple(dict.fromkeys(held)), views=views, rebuild=rebuild, bare=bare,
+        votes=votes,
+    )  # fmt: skip
+
+
+def _only(model: Any, stay: list[int]) -> Any:  # noqa: ANN401
+    """Return a forest with some of its trees."""
+    lean = copy.copy(model)
+    lean.estimators_ = [model.estimators_[i] for i in stay]
+    lean.n_estimators = len(stay)
+    if hasattr(model, "estimators_features_"):
+        lean.estimators_features_ = [model.estimators_features_[i] for i in stay]
+    return lean
 
 
 def members_of(model: Any) -> list[Any]:  # noqa: ANN401
@@ -216,11 +231,11 @@ def _refitted(changed: Any, before: Any, columns: Sequence[Int64], rows: Float32
         return changed
     if kind == "boosting":
         for member, values in zip(members, boosted_values(changed, leaves, target), strict=True):
-            member.tree_ = trees.with_values(member.tree_, values[:, None])
+            member.tree_ = tree_states.with_values(member.tree_, values[:, None])
         return changed
     for member, old, leaf_of in zip(members, members_of(before), leaves, strict=True):
         sums = _class_sums(old, target)
-        member.tree_ = trees.recounted(member.tree_, leaf_of, target, sums, is_class=hasattr(changed, "classes_"))
+        member.tree_ = tree_states.recounted(member.tree_, leaf_of, target, sums, is_class=hasattr(changed, "classes_"))
     return changed
 
 

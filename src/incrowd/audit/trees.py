@@ -9,7 +9,8 @@ public test on the way came out, so they determine the combinations too.
 
 Repair: begin with every tree cut down to its root and put splits back, those that help prediction most first, as
 long as no span falls below k. What is refused is refused for good, because spans only shrink; so no split could be
-added to the result.
+added to the result. The leaves of many trees together tell people apart, so little of a forest can stay; where one of
+its trees predicts more when it is mended alone, it stays alone.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from incrowd.errors import InfeasibleError
 
 Int64 = npt.NDArray[np.int64]
 _LEAF = -1
+_MOST_ALONE = 3  # trees of a forest that are tried alone: each takes as long as a tree's repair
 
 
 class TreeView(Protocol):
@@ -248,13 +250,32 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
     return partition.numbered(everybody)
 
 
-def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> tuple[list[set[int]], list[str]]:
-    """Return the nodes of each tree whose splits can stay, and in words the subtrees that have to go."""
-    partition = Partition(inputs, np.arange(inputs.n_people))
+@dataclass(frozen=True)
+class Grown:
+    """What can stay of trees: their splits, in words what has to go, and the node at which each person ends."""
+
+    kept: list[set[int]]
+    dropped: list[str]
+    node_of: list[Int64]
+
+    def accuracy(self, inputs: Inputs) -> float:
+        """Return the share of people whose class is the likeliest by the mean of the trees."""
+        assert inputs.classes is not None
+        classes = np.unique(inputs.classes, return_inverse=True)[1]
+        votes = np.zeros((len(classes), int(classes.max()) + 1))
+        for nodes in self.node_of:
+            counts = np.zeros((int(nodes.max()) + 1, votes.shape[1]))
+            np.add.at(counts, (nodes, classes), 1)
+            votes += (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))[nodes]
+        return float((votes.argmax(axis=1) == classes).mean())
+
+
+def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> Grown:
+    """Put back the splits of trees, the most useful first, as long as every crowd is kept."""
     everybody = np.arange(inputs.n_people)
+    partition = Partition(inputs, everybody)
     _require_feasible(partition, everybody, inputs, limits)
-    kept: list[set[int]] = [set() for _ in trees]
-    dropped: list[str] = []
+    grown = Grown([set() for _ in trees], [], [np.zeros(len(everybody), np.int64) for _ in trees])
     queue = [(-tree.worth(0), t, 0, everybody) for t, tree in enumerate(trees) if _splits(tree, 0)]
     heapq.heapify(queue)
     while queue:
@@ -263,13 +284,22 @@ def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> 
         below = _put_back(tree, node, people, partition, limits)
         if below is None:
             where = f"tree {t + 1}, " if len(trees) > 1 else ""
-            dropped.append(f"collapse {where}node {node} ({tree.name(node)}), reached by {len(people)} people")
+            grown.dropped.append(f"collapse {where}node {node} ({tree.name(node)}), reached by {len(people)} people")
             continue
-        kept[t].add(node)
+        grown.kept[t].add(node)
+        here = np.flatnonzero(grown.node_of[t] == node)
+        grown.node_of[t][here] = tree.children(node)[tree.branch(node, here)]
         for child, there in below:
             if _splits(tree, child):
                 heapq.heappush(queue, (-tree.worth(child), t, child, there))
-    return kept, dropped
+    return grown
+
+
+def best_tree(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> tuple[int, Grown]:
+    """Return the tree of a forest that predicts most when it is mended alone, of those that begin best."""
+    order = sorted(range(len(trees)), key=lambda t: -trees[t].worth(0) if _splits(trees[t], 0) else 0.0)
+    found = [(t, grow_back([trees[t]], inputs, limits)) for t in order[:_MOST_ALONE]]
+    return max(found, key=lambda one: one[1].accuracy(inputs))
 
 
 def _require_feasible(partition: Partition, everybody: Int64, inputs: Inputs, limits: Limits) -> None:
@@ -310,83 +340,3 @@ def _put_back(
     if not tree.is_public(node):
         return [(int(child), people) for child in children]
     return [(int(child), people[branch == place]) for place, child in enumerate(children)]
-
-
-def pruned(tree: Any, kept: set[int]) -> Any:  # noqa: ANN401
-    """Return a scikit-learn tree with only these splits; nothing of the others stays in it."""
-    state = tree.__getstate__()
-    order, depth_of = [0], {0: 0}
-    for node in order:  # grows while it is walked
-        if node in kept:
-            for child in (int(tree.children_left[node]), int(tree.children_right[node])):
-                order.append(child)
-                depth_of[child] = depth_of[node] + 1
-    place = {node: i for i, node in enumerate(order)}
-    nodes = state["nodes"][order].copy()
-    for i, node in enumerate(order):
-        if node in kept:
-            nodes["left_child"][i] = place[int(tree.children_left[node])]
-            nodes["right_child"][i] = place[int(tree.children_right[node])]
-        else:
-            nodes["left_child"][i] = nodes["right_child"][i] = -1
-            nodes["feature"][i], nodes["threshold"][i] = -2, -2.0
-    state |= {"nodes": nodes, "values": state["values"][order].copy(), "node_count": len(order)}
-    state["max_depth"] = max(depth_of.values())
-    empty = type(tree)(*tree.__reduce__()[1])
-    empty.__setstate__(state)
-    return empty
-
-
-def with_values(tree: Any, values: npt.NDArray[np.float64]) -> Any:  # noqa: ANN401
-    """Return a scikit-learn tree with these values at its nodes, [nodes x values]."""
-    state = tree.__getstate__()
-    state["values"] = np.ascontiguousarray(values[:, None, :], state["values"].dtype)
-    empty = type(tree)(*tree.__reduce__()[1])
-    empty.__setstate__(state)
-    return empty
-
-
-def recounted(
-    tree: Any,  # noqa: ANN401
-    leaf_of: Int64,
-    target: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float64],
-    *,
-    is_class: bool,
-) -> Any:  # noqa: ANN401
-    """Return a tree whose nodes have the counts and classes, or means, of all people.
-
-    Parameters
-    ----------
-    leaf_of
-        The leaf of each person.
-    target
-        The classes as columns of zeros and ones, or the number that is predicted.
-    weights
-        Weight of a person of each class.
-    """
-    n_nodes = tree.node_count
-    columns = [np.ones(len(leaf_of)), *target.T, target[:, 0] ** 2]
-    sums = np.stack([np.bincount(leaf_of, column, n_nodes) for column in columns], axis=1)
-    for node in range(n_nodes - 1, -1, -1):  # children come behind their parents
-        if tree.children_left[node] != _LEAF:
-            sums[node] = sums[tree.children_left[node]] + sums[tree.children_right[node]]
-    n_people = sums[:, 0]
-    state = tree.__getstate__()
-    nodes = state["nodes"].copy()
-    nodes["n_node_samples"] = n_people.astype(np.int64)
-    there = np.maximum(n_people, 1)
-    if is_class:
-        weighted = sums[:, 1:-1] * weights
-        nodes["weighted_n_node_samples"] = weighted.sum(axis=1)
-        shares = weighted / np.maximum(weighted.sum(axis=1, keepdims=True), 1e-300)
-        nodes["impurity"] = 1 - (shares**2).sum(axis=1)
-        values = shares
-    else:
-        nodes["weighted_n_node_samples"] = n_people
-        values = sums[:, 1:2] / there[:, None]
-        nodes["impurity"] = np.maximum(sums[:, -1] / there - values[:, 0] ** 2, 0.0)
-    state |= {"nodes": nodes, "values": np.ascontiguousarray(values[:, None, :], state["values"].dtype)}
-    empty = type(tree)(*tree.__reduce__()[1])
-    empty.__setstate__(state)
-    return empty
