@@ -16,6 +16,7 @@ from incrowd import io
 from incrowd.audit import centroid_models, ours, sums, trees
 from incrowd.audit.accuracy import scores
 from incrowd.audit.contents import kind_of_model
+from incrowd.audit.dumps import Dump, read_dumped
 from incrowd.audit.histograms import read_histograms
 from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit
@@ -84,6 +85,8 @@ def _read(model: Any, frame: Any, schema: Schema, limits: Limits, *, class_publi
     proper, inputs = read(model, frame, schema, class_public=class_public, k=int(limits.k))
     if ours.is_ours(proper):
         return ours.read_ours(model, proper, inputs, io.to_polars(frame), schema, limits)
+    if type(proper) is Dump:
+        return read_dumped(model, proper, inputs, limits)
     return _READERS[kind_of_model(proper).audit](model, proper, inputs, limits)
 
 

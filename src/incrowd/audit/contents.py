@@ -110,6 +110,17 @@ _REASONS = {
     "GaussianProcessClassifier": "it holds the rows that it was fitted with",
     "MLPClassifier": "nobody can tell from its weights whose rows they remember",
     "MLPRegressor": "nobody can tell from its weights whose rows they remember",
+    **dict.fromkeys(
+        (
+            "lightgbm.sklearn.LGBMClassifier",
+            "lightgbm.sklearn.LGBMRegressor",
+            "lightgbm.basic.Booster",
+            "xgboost.sklearn.XGBClassifier",
+            "xgboost.sklearn.XGBRegressor",
+            "xgboost.core.Booster",
+        ),
+        "save its trees with save_model, and audit the file (incrowd.audit.dumps.read_dump)",
+    ),
     "AdaBoostRegressor": "its trees were fitted with draws that cannot be repeated",
 }
 

@@ -82,6 +82,8 @@ def audit(
     people: int | None = None,
     rounding: float = 0.0,
     class_public: bool = False,
+    l: float | None = None,
+    max_confidence: float | None = None,
     trust: bool = False,
     run: Run | None = None,
 ) -> Audit | RuleAudit:
@@ -95,7 +97,7 @@ def audit(
         Says which columns are public: the quasi-identifiers.
     public, people, rounding
         For rules; see `incrowd.audit_rules`.
-    class_public, trust
+    class_public, l, max_confidence, trust
         For models; see `incrowd.audit` and `incrowd.audit.files.load_model`.
     """
     from incrowd.audit import audit as find_spans
@@ -117,11 +119,11 @@ def audit(
         loaded, roles = load_model(path, trust=trust), read_schema(schema)
         frame = read_source(data, roles.reading, run=work)
         work("auditing", 0, 1)
-        return find_spans(loaded, frame, roles, k, class_public=class_public)
+        return find_spans(loaded, frame, roles, k, class_public=class_public, l=l, max_confidence=max_confidence)
 
 
-def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
-    """Write what an audit repaired: a model, or a table of rules."""
+def save_repair(found: Audit | RuleAudit, path: str | Path) -> Any:  # noqa: ANN401
+    """Write what an audit repaired, a model or a table of rules, and return it."""
     from incrowd.audit.files import save_model
 
     repaired = found.repair()
@@ -129,3 +131,4 @@ def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
         io.write(repaired, path)
     else:
         save_model(repaired, path)
+    return repaired
