@@ -73,6 +73,8 @@ def test_the_model_that_is_tampered_with_below_is_cleared():
         ("rows_", FRAME.rows()), ("predict", lambda rows: rows), ("_cache", sparse.csr_matrix(np.eye(3))),
         ("sample_weight_", np.arange(N)), ("_fit_X", np.arange(N)), ("note", "Ada earns 90000"),
         ("staged_", [1, 2]), ("__doc__", "Ada"), ("n_features_in_", [1, 2]), ("max_features_", np.arange(9)),
+        ("class_weight", dict(enumerate(range(99)))),
+        ("classes_", np.array(["no", "Ada earns 90000 " * 9], object)),
     ],
 )  # fmt: skip
 def test_an_attribute_that_fit_does_not_leave_is_refused_by_name(name, value):
@@ -84,14 +86,11 @@ def test_an_attribute_that_fit_does_not_leave_is_refused_by_name(name, value):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("random_state", object()), ("criterion", lambda: 0), ("class_weight", "Ada earns 90000 " * 9),
+    [("random_state", object()), ("criterion", lambda: 0), ("splitter", "Ada earns 90000 " * 9),
      ("monotonic_cst", list(range(99))), ("splitter", FRAME)],
 )  # fmt: skip
 def test_a_parameter_that_may_hold_anything_is_refused_by_name(name, value):
     model = tree().set_params(**{name: value})
-    if name == "class_weight":  # it is a fitted attribute of some trees, and checked as a plain value
-        model = model.set_params(class_weight=None, criterion="Ada earns 90000 " * 9)
-        name = "criterion"
     with pytest.raises(ic.IncompatibleError, match=f"parameter {name} of DecisionTreeClassifier"):
         audit(model)
 
@@ -443,3 +442,69 @@ def test_a_repair_says_what_it_keeps_and_warns_when_that_is_nothing():
         mended = found.repair()
     assert found.compare(mended) == {"before": 1.0, "after": 0.55, "majority": 0.55}
     assert found.compare(mended, frame.head(18)) == {"before": 1.0, "after": 0.0, "majority": 1.0}
+
+
+class Rows(list):
+    """A list that carries more."""
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("train_score_", lambda _: np.arange(N)), ("estimators_", lambda model: Rows(model.estimators_)),
+        ("_loss", lambda model: setattr(model._loss, "xp", FRAME) or model._loss),
+        ("init_", lambda model: setattr(model.init_, "constant", np.arange(N)) or model.init_),
+    ],
+)  # fmt: skip
+def test_parts_of_boosting_that_hold_more_are_refused(name, change):
+    model = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(PANDAS[NUMBERS], LABELS)
+    setattr(model, name, change(model))
+    with pytest.raises(ic.IncompatibleError, match=f"GradientBoostingClassifier holds '{name}'"):
+        audit(model)
+
+
+def test_bins_of_histograms_that_hold_more_are_refused():
+    model = HistGradientBoostingClassifier(max_iter=1, max_leaf_nodes=2).fit(PANDAS[NUMBERS], LABELS)
+    model._bin_mapper.n_threads = FRAME.rows()
+    with pytest.raises(ic.IncompatibleError, match="holds '_bin_mapper'"):
+        audit(model)
+    model = HistGradientBoostingClassifier(max_iter=1, max_leaf_nodes=2).fit(PANDAS[NUMBERS], LABELS)
+    model._predictors[0][0].rows = FRAME
+    with pytest.raises(ic.IncompatibleError, match="more than its nodes"):
+        audit(model)
+
+
+def test_names_that_hold_more_are_refused():
+    long = "Ada earns 90000 " * 9
+    model = make_pipeline(StandardScaler(), stump()).fit(PANDAS[NUMBERS], LABELS)
+    model.steps[0] = (long, model.steps[0][1])
+    with pytest.raises(ic.IncompatibleError, match="name of a step"):
+        audit(model)
+    model = make_pipeline(StandardScaler(), stump()).fit(PANDAS[NUMBERS], LABELS)
+    model[-1].feature_names_in_ = np.array(["Ada", "90000"], object)
+    with pytest.raises(ic.IncompatibleError, match="'feature_names_in_' that the steps before it do not give"):
+        audit(model)
+    forest = RandomForestClassifier(2).fit(PANDAS[NUMBERS], LABELS)
+    forest.estimators_[0].feature_names_in_ = np.array(["Ada", "90000"], object)
+    with pytest.raises(ic.IncompatibleError, match="A tree of RandomForestClassifier holds 'feature_names_in_'"):
+        audit(forest)
+    model = make_pipeline(FunctionTransformer(kw_args={"rows": FRAME.rows()}), stump())
+    model[-1].fit(PANDAS[NUMBERS].to_numpy(), LABELS)
+    with pytest.raises(ic.IncompatibleError, match="parameter kw_args"):
+        audit(model, PANDAS[[*NUMBERS, "y"]], schema=ic.Schema(quasi=["age"], sensitive="y", other=["pay"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("rows_", lambda _: FRAME), ("n_leaves_", lambda _: [1, 2]), ("hierarchies_", lambda _: (FRAME, FRAME)),
+        ("_span_class", lambda model: model._span_class + 1), ("_span_codes", lambda model: model._span_codes + 1),
+        ("classes_", lambda _: [0, 1]), ("predict", lambda _: len), ("tree_", lambda model: Rows([model.tree_])),
+    ],
+)  # fmt: skip
+def test_a_tree_of_ours_that_holds_more_is_refused(name, change):
+    model = ic.KAnonymousTreeClassifier(k=K, public=["age"]).fit(FRAME.select(NUMBERS), FRAME["y"])
+    assert audit(model, FRAME).ok
+    setattr(model, name, change(model))
+    with pytest.raises(ic.IncompatibleError, match=f"holds '{name}'"):
+        audit(model, FRAME)

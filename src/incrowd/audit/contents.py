@@ -12,14 +12,13 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from incrowd.audit.steps import is_plain, kind_of
+from incrowd.audit.steps import is_plain, is_short, kind_of
 from incrowd.errors import IncompatibleError
-
-_MOST_TEXT = 64  # characters of a parameter: names of options are shorter
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,10 @@ class Kind:
     attributes: dict[str, str]
 
 
-_FITTED = {"n_features_in_": "number", "feature_names_in_": "names", "_n_features_out": "number"}
+_FITTED = {
+    "n_features_in_": "number", "feature_names_in_": "names", "_n_features_out": "number",
+    "_sklearn_output_config": "plain",
+}  # fmt: skip
 _CLASSES = {"classes_": "classes", "n_classes_": "number", "class_weight": "plain"}
 _TREE = {**_FITTED, **_CLASSES, "n_outputs_": "number", "max_features_": "number", "tree_": "tree"}
 _ENSEMBLE = {
@@ -149,12 +151,19 @@ def by_row(model: Any) -> list[str]:  # noqa: ANN401
             found += _parameter(model, name, value)
         elif expected == "rows":
             found += [] if value is None else [name]
-        elif expected is None or not _CHECKS[expected](value):
+        elif expected is None or not _CHECKS[expected](value) or (expected == "curve" and _is_long(model, value)):
             fact = f"The {kind_of(model)} holds '{name}', which the audit does not understand"
             raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     if _draws_rows(model) and _seeded(model):
         found.append("the seeds by which rows were drawn")
     return found
+
+
+def _is_long(model: Any, value: Any) -> bool:  # noqa: ANN401
+    """Tell whether figures are more than there are stages, classes, columns or clusters that they could be about."""
+    names = ("n_estimators", "max_iter", "n_clusters", "n_features_in_", "n_classes_", "n_trees_per_iteration_")
+    most = max([2, len(getattr(model, "classes_", ())), *(int(vars(model).get(name) or 0) for name in names)])
+    return bool(np.size(value) > most + 1 and np.size(value) > 2 * len(np.shape(value)) * most)
 
 
 def _parameter(model: Any, name: str, value: Any) -> list[str]:  # noqa: ANN401
@@ -166,20 +175,10 @@ def _parameter(model: Any, name: str, value: Any) -> list[str]:  # noqa: ANN401
     if name == "init" and value is not None and not isinstance(value, str):
         fact = f"There is no audit for models of type {kind_of(model)} with these parts"
         raise IncompatibleError(fact, "fit it without init, or with 'zero'")
-    if _is_template(value) or (is_plain(value) and _is_short(value)):
+    if _is_template(value) or (is_plain(value) and is_short(value)):
         return []
     fact = f"The parameter {name} of {kind_of(model)} is an object or text that may hold anything"
     raise IncompatibleError(fact, "give it as a number, a name or a list of them, and fit again")
-
-
-def _is_short(value: Any) -> bool:  # noqa: ANN401
-    if isinstance(value, str):
-        return len(value) <= _MOST_TEXT
-    if isinstance(value, dict):
-        return all(_is_short(key) and _is_short(one) for key, one in value.items())
-    if isinstance(value, np.ndarray | list | tuple | set | frozenset):
-        return len(value) <= _MOST_TEXT and all(map(_is_short, value))
-    return True
 
 
 def _is_template(value: Any) -> bool:  # noqa: ANN401
@@ -188,7 +187,7 @@ def _is_template(value: Any) -> bool:  # noqa: ANN401
         return False
     parameters = set(inspect.signature(type(value).__init__).parameters)
     return set(vars(value)) <= parameters | {"class_weight"} and all(
-        one is None or (is_plain(one) and _is_short(one)) for one in vars(value).values()
+        one is None or (is_plain(one) and is_short(one)) for one in vars(value).values()
     )
 
 
@@ -201,7 +200,7 @@ def _is_start(value: Any) -> bool:  # noqa: ANN401
     known = {"strategy", "random_state", "constant", "quantile", "n_features_in_", "_strategy", "sparse_output_",
              "n_outputs_", "classes_", "n_classes_", "class_prior_", "constant_"}  # fmt: skip
     return type(value) in (DummyClassifier, DummyRegressor) and all(
-        name in known and is_plain(one) and _is_short(one) for name, one in vars(value).items()
+        name in known and is_plain(one) and is_short(one) for name, one in vars(value).items()
     )
 
 
@@ -220,9 +219,18 @@ def _is_tree(value: Any) -> bool:  # noqa: ANN401
 def _is_bins(value: Any) -> bool:  # noqa: ANN401
     from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper  # noqa: PLC0415
 
-    known = {"n_bins", "subsample", "is_categorical", "known_categories", "random_state", "n_threads",
-             "is_categorical_", "missing_values_bin_idx_", "bin_thresholds_", "n_bins_non_missing_"}  # fmt: skip
-    return type(value) is _BinMapper and set(vars(value)) <= known and all(map(is_plain, vars(value).values()))
+    if type(value) is not _BinMapper:
+        return False
+    numbers = {"n_bins", "subsample", "random_state", "n_threads", "missing_values_bin_idx_"}
+    arrays = {"is_categorical", "is_categorical_", "n_bins_non_missing_"}
+    lists = {"known_categories", "bin_thresholds_"}
+    held = vars(value)
+    return (
+        set(held) <= numbers | arrays | lists
+        and all(_is_number(held.get(name)) for name in numbers)
+        and all(held.get(name) is None or _is_numbers(1)(held[name]) for name in arrays)
+        and all(held.get(name) is None or all(map(_is_numbers(1), held[name])) for name in lists)
+    )
 
 
 def _is_encoder(value: Any) -> bool:  # noqa: ANN401
@@ -232,10 +240,11 @@ def _is_encoder(value: Any) -> bool:  # noqa: ANN401
 
 
 def _is_loss(value: Any) -> bool:  # noqa: ANN401
-    return type(value).__module__ == "sklearn._loss.loss" and set(vars(value)) <= {
-        "closs", "link", "n_classes", "xp", "device", "approx_hessian", "constant_hessian", "interval_y_true",
-        "interval_y_pred", "quantile", "delta",
-    }  # fmt: skip
+    """Tell whether a loss has nothing but its own parts and numbers."""
+    return type(value).__module__ == "sklearn._loss.loss" and all(
+        _is_number(one) or type(one).__module__.startswith("sklearn._loss") or isinstance(one, ModuleType)
+        for one in vars(value).values()
+    )
 
 
 def _is_number(value: Any) -> bool:  # noqa: ANN401
@@ -250,16 +259,20 @@ def _is_numbers(*dimensions: int) -> Callable[[Any], bool]:
     return check
 
 
+def _is_label(value: Any) -> bool:  # noqa: ANN401
+    return is_plain(value) and is_short(value)
+
+
 def _are_members(value: Any) -> bool:  # noqa: ANN401
-    return isinstance(value, list | np.ndarray)  # each is looked at by itself
+    return type(value) in (list, np.ndarray) and all(type(one) is not dict for one in value)  # each by itself
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "number": _is_number,
-    "plain": is_plain,
+    "plain": lambda value: is_plain(value) and (is_short(value) or getattr(value, "dtype", None) == np.bool_),
     "nothing": lambda value: value is None,
     "names": lambda value: type(value) is np.ndarray and value.ndim == 1 and is_plain(value),
-    "classes": lambda value: type(value) is np.ndarray and value.ndim == 1 and is_plain(value),
+    "classes": lambda value: type(value) is np.ndarray and value.ndim == 1 and all(map(_is_label, value.tolist())),
     "columns": lambda value: type(value) is list and is_plain(value),
     "curve": _is_numbers(1, 2),
     "table": _is_numbers(1, 2),

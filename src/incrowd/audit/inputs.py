@@ -13,7 +13,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.audit.dependence import told_columns
-from incrowd.audit.steps import Crowd, Sources, follow
+from incrowd.audit.steps import Crowd, Sources, follow, require_short
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import as_leaves, convert
@@ -115,6 +115,8 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool, k: int =
             values = values.to_numpy()  # steps that were fitted without names warn about them
         for _, step in model.steps[:-1]:
             values, sources = follow(step, values, sources, Crowd(frozenset(known), k))
+        require_short([name for name, _ in model.steps])
+        _require_names(last, values)
     _require_one_class(last, people, schema)
     is_known = np.array([_is_public(source, known) for source in sources], np.bool_)
     given_away = sorted(known) + ([schema.target] if class_public and schema.target else [])
@@ -139,6 +141,14 @@ def is_pipeline(model: Any) -> bool:  # noqa: ANN401
             fact = f"The Pipeline holds '{name}', which may be anything"
             raise IncompatibleError(fact, "fit a pipeline without it, or take it out")
     return True
+
+
+def _require_names(model: Any, values: Any) -> None:  # noqa: ANN401
+    """Refuse names of columns that the steps before a model do not give them."""
+    named = getattr(model, "feature_names_in_", None)
+    if named is not None and list(map(str, named)) != list(map(str, getattr(values, "columns", []))):
+        fact = "The model holds 'feature_names_in_' that the steps before it do not give"
+        raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
 
 
 def _feature_columns(model: Any, people: pl.DataFrame, schema: Schema) -> list[str]:  # noqa: ANN401
@@ -189,6 +199,9 @@ def _is_public(source: Sources, known: set[str]) -> bool:
 
 def _ranks(values: Any, hierarchies: Sequence[Hierarchy]) -> npt.NDArray[np.float64]:  # noqa: ANN401
     """Return leaf ranks, for a model that computes with them."""
+    if not all(isinstance(hierarchy, Hierarchy) for hierarchy in hierarchies):
+        fact = "The model holds 'hierarchies_' that are none, which the audit does not understand"
+        raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     if isinstance(values, np.ndarray):
         columns = [pl.Series(values[:, m]) for m in range(values.shape[1])]
     else:

@@ -163,9 +163,31 @@ def _require_nothing_else(model: Any, name: str) -> None:  # noqa: ANN401
     parameters = model.get_params(deep=False)
     for attribute, value in vars(model).items():
         is_known = attribute in _HELD[name] or (attribute in parameters and _is_setting(value))
-        if not is_known:
+        if not is_known or not _is_as_fit_leaves_it(model, attribute, value):
             fact = f"The {name} holds '{attribute}', which the audit does not understand"
             raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
+
+
+def _is_as_fit_leaves_it(model: Any, name: str, value: Any) -> bool:  # noqa: ANN401
+    """Tell whether a fitted attribute has its type, and tells of spans only what is public."""
+    n = int(model.n_features_in_)
+    if name == "n_leaves_":
+        return type(value) is int
+    if name in ("public_", "feature_names_in_", "classes_"):
+        return type(value) is np.ndarray and value.ndim == 1 and (name == "classes_" or len(value) == n)
+    if name == "tree_":
+        return type(value).__module__ == "incrowd.learn.induction" and set(vars(value)) == _TREE
+    if name == "hierarchies_":
+        kinds = {type(one).__module__.split(".")[1] for one in value}
+        return type(value) is tuple and len(value) == n and kinds <= {"hierarchy"}
+    if name == "_span_codes":
+        return value.ndim == 2 and not value[:, ~model.public_].any()
+    if name == "_span_class":
+        return value.ndim == 1 and (bool(model.class_public) or not value.any())
+    return True
+
+
+_TREE = {"nodes", "ends", "children", "counts"}
 
 
 def _is_setting(value: Any) -> bool:  # noqa: ANN401

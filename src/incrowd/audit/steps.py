@@ -27,6 +27,7 @@ Kept = Callable[[Any, int], Any]
 
 _NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
 _PLAIN = (type(None), bool, int, float, str, np.bool_, np.str_, *_NUMBERS)
+_MOST_TEXT = 64  # letters of a parameter, or entries of a list: names of options are shorter
 _CLOSE = 1e-6  # sums over people in another order differ by rounding
 
 
@@ -109,7 +110,8 @@ def _require_known(step: Any) -> None:  # noqa: ANN401
     for name, value in step.get_params(deep=False).items():
         if name in ("steps", "transformers", "remainder"):
             continue
-        if not is_plain(value) and not _is_numpy_function(value):
+        is_known = is_plain(value) and (name == "categories" or is_short(value))  # categories are looked at by people
+        if not is_known and not _is_numpy_function(value):
             fact = f"The parameter {name} of the step {kind_of(step)} is an object that may hold anything"
             raise IncompatibleError(fact, "give it as a number, a name or a list of them, and fit again")
     for part in _parts(step):
@@ -118,8 +120,10 @@ def _require_known(step: Any) -> None:  # noqa: ANN401
 
 def _parts(step: Any) -> Iterable[Any]:  # noqa: ANN401
     if hasattr(step, "steps"):
+        require_short([name for name, _ in step.steps])
         return [part for _, part in step.steps]
     if hasattr(step, "transformers"):
+        require_short([name for name, _, _ in step.transformers])
         given = [(part, columns) for _, part, columns in step.transformers]
         for _, columns in given:
             if not is_plain(columns) and not _is_selector(columns):
@@ -141,6 +145,24 @@ def is_plain(value: Any) -> bool:  # noqa: ANN401
     if type(value) is slice:
         return is_plain([value.start, value.stop, value.step])
     return type(value) in _PLAIN or (isinstance(value, type) and value in (*_NUMBERS, float, int, str, object))
+
+
+def is_short(value: Any) -> bool:  # noqa: ANN401
+    """Tell whether a parameter is too short to hold a table."""
+    if isinstance(value, str):
+        return len(value) <= _MOST_TEXT
+    if isinstance(value, dict):
+        return len(value) <= _MOST_TEXT and all(is_short(key) and is_short(one) for key, one in value.items())
+    if isinstance(value, np.ndarray | list | tuple | set | frozenset):
+        return len(value) <= _MOST_TEXT and all(map(is_short, value))
+    return True
+
+
+def require_short(names: Sequence[Any]) -> None:
+    """Refuse names of steps that are no names."""
+    if not all(type(name) is str and is_short(name) for name in names):
+        fact = f"The name of a step has more than {_MOST_TEXT} letters, and may hold anything"
+        raise IncompatibleError(fact, "give the steps short names")
 
 
 def _is_numpy_function(value: Any) -> bool:  # noqa: ANN401
@@ -218,7 +240,7 @@ def _near(one: Any, other: Any) -> bool:  # noqa: ANN401
 
 def _is_harmless(one: Any, other: Any) -> bool:  # noqa: ANN401
     """Tell whether two objects of scikit-learn's own inside are alike, attribute by attribute."""
-    if not type(one).__module__.startswith(("sklearn.", "pandas.")) or callable(one):
+    if not type(one).__module__.startswith("sklearn.") or callable(one):
         return bool(type(one).__module__ == "builtins" and one == other)
     held = vars(one) if hasattr(one, "__dict__") else {}
     there = vars(other) if hasattr(other, "__dict__") else {}

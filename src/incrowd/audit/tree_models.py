@@ -39,6 +39,9 @@ def read_trees(model: Any, proper: Any, inputs: Inputs) -> Subject:  # noqa: ANN
             raise IncompatibleError(fact, "it knows ensembles of decision trees")
         if member is not proper:
             held += [f"{name} of a tree" for name in by_row(member)]
+            if hasattr(member, "feature_names_in_"):
+                fact = f"A tree of {kind_of(proper)} holds 'feature_names_in_', which the audit does not understand"
+                raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     rows = inputs.values.astype(np.float32)
     columns = columns_of(proper, rows.shape[1])
     target = require_same_table(proper, members, columns, rows, inputs)
