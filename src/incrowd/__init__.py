@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from incrowd.io import read, write
     from incrowd.learn.clusters import KAnonymousClusters
+    from incrowd.learn.forest import KAnonymousForestClassifier
     from incrowd.learn.tree import KAnonymousTreeClassifier
     from incrowd.publish import (
         DMPD,
@@ -115,6 +116,7 @@ _HOME = {
     "incrowd.publish.decomposition.partition_classifier": ("PartitionClassifier",),
     "incrowd.rules.release_rules": ("compare_rules", "rules_from_release"),
     "incrowd.rules.anonymous": ("anonymous_rules",),
+    "incrowd.learn.forest": ("KAnonymousForestClassifier",),
     "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "BestCuts",
@@ -173,6 +175,7 @@ __all__ = [
     "InputError",
     "Intervals",
     "KAnonymousClusters",
+    "KAnonymousForestClassifier",
     "KAnonymousTreeClassifier",
     "Lattice",
     "MissingDependencyError",

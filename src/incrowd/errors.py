@@ -95,6 +95,10 @@ class PrivacyWarning(UserWarning):
     """A release keeps its promise, and somebody may still learn more than its owner expects."""
 
 
+class QualityWarning(UserWarning):
+    """What was made keeps its promise, and is of little use."""
+
+
 class MissingDependencyError(IncrowdError):
     """An optional library is needed for this and is not installed."""
 

@@ -94,7 +94,7 @@ def test_columns_in_another_order_are_refused(frame, n_trees):
     model = DecisionTreeClassifier() if n_trees == 1 else RandomForestClassifier(n_trees, random_state=0)
     model.fit(frame.select("b", "a").to_numpy(), frame["y"])
     assert not ic.audit(model, frame.select("b", "a", "y"), schema("b", other=["a"]), 5).ok
-    with pytest.raises(ic.SchemaError, match="fewer people to a leaf"):
+    with pytest.raises(ic.SchemaError, match="as many people to the leaves"):
         ic.audit(model, frame.select("a", "b", "y"), schema("b", other=["a"]), 5)
 
 
@@ -137,13 +137,14 @@ def test_what_a_model_holds_by_row_is_noted_and_not_in_what_repair_returns(frame
     ]:  # fmt: skip
         before = pickle.dumps(model)
         found = ic.audit(model, people, roles, k)
-        assert found.notes[0].startswith(f"{name} has an entry for each person")
-        assert f"note: {name}" in str(found)
-        assert found.to_dict()["notes"] == list(found.notes)
+        assert not found.ok
+        assert name in found.held
+        assert f"repair: take out {found.held[0]}" in str(found)
+        assert found.to_dict()["held"] == list(found.held)
         assert name in found._repr_html_()
         mended = found.repair()
         assert not hasattr(mended[-1] if hasattr(mended, "steps") else mended, name)
-        assert ic.audit(mended, people, roles, k).notes == ()
+        assert ic.audit(mended, people, roles, k).ok
         assert pickle.dumps(model) == before
 
 

@@ -60,7 +60,7 @@ def test_nothing_of_a_pickle_runs_without_trust(tmp_path, suffix, is_run):
     assert is_run()
 
 
-@pytest.mark.parametrize("name", ["model", "model.txt", "model.skops.bak", "model.joblib.gz"])
+@pytest.mark.parametrize("name", ["model", "model.dat", "model.skops.bak", "model.joblib.gz"])
 def test_other_names_are_refused_before_the_file_is_read_or_written(model, tmp_path, name, is_run):
     path = tmp_path / name
     path.write_bytes(pickle.dumps(Touch()))

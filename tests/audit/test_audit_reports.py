@@ -10,11 +10,12 @@ from incrowd.audit import rule_bounds
 from incrowd.audit import rules as rule_audits
 from incrowd.audit.report import Audit
 from incrowd.audit.rules import audit_rules
+from incrowd.audit.subject import Limits
 from incrowd.errors import InputError, ParameterError, VerificationError
 
 
 def audit_of(spans, multiple, k, repairs=(), notes=()):
-    return Audit("Model", k, np.array(spans), np.array(multiple), tuple(repairs), tuple(notes))
+    return Audit("Model", Limits(k), np.array(spans), np.array(multiple), tuple(repairs), tuple(notes))
 
 
 def test_a_model_that_is_safe():
@@ -26,7 +27,8 @@ def test_a_model_that_is_safe():
     found.raise_for_breaches()
     assert found.to_dict() == {
         "model": "Model", "k": 2, "ok": True, "level": 2, "people": 6, "spans": 3, "people_per_span": [1, 2, 3],
-        "breaches": 0, "at_risk": [], "repairs": [], "notes": [],
+        "breaches": 0, "at_risk": [], "repairs": [], "notes": [], "held": [], "exposed": None, "confidence": None,
+        "diversity": None,
     }  # fmt: skip
 
 

@@ -52,12 +52,22 @@ def test_a_breach_is_exit_code_3_and_repair_writes_a_safe_model(incrowd):
     assert code == 3
     assert "BROKEN" in out
     assert "Wrote safe.skops" in out
+    assert "the model as it was about 100.0%, the most frequent class about " in out
     code, out, _ = incrowd("safe.skops", "data.csv", "-s", "data.toml", "-k", "20", "--json")
     assert code == 0
     assert json.loads(out)["ok"] is True
     code, _, err = incrowd("model.skops", "data.csv", "-s", "data.toml", "-k", "20", "--repair", "safe.skops")
     assert code == 2
     assert "already exists" in err
+
+
+def test_what_is_told_about_the_class_can_be_limited(incrowd):
+    given = ("model.skops", "data.csv", "-s", "data.toml", "-k", "1")
+    assert incrowd(*given)[0] == 0
+    code, out, _ = incrowd(*given, "--max-confidence", "0.9")
+    assert (code, "confidence up to 90.0%" in out) == (3, True)
+    code, out, _ = incrowd(*given, "-l", "1.2", "--json")
+    assert (code, json.loads(out)["diversity"], json.loads(out)["exposed"]) == (3, 1.0, ROWS)
 
 
 def test_a_pickle_is_loaded_only_on_trust(incrowd):

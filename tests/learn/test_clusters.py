@@ -63,9 +63,11 @@ def test_no_model_is_flagged_by_the_audit(seed, n, k, public):
     )
     model.feature_names_in_ = np.array(names, object)
     report = ic.audit(model, frame, schema, k)
-    assert report.ok
+    assert len(report.breaches) == 0
+    assert report.ok == (k == 1)  # with min_people=1 a centroid may be one person
     assert report.level == model.spans_.level
     assert sorted(report.people) == sorted(model.spans_.people)
+    assert ic.audit(KAnonymousClusters(k=k, public=public).fit(frame.select(names)), frame, schema, k).ok
 
 
 @given(st.integers(0, 10_000), st.integers(8, 20), st.integers(2, 5))

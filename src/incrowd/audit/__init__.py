@@ -1,37 +1,51 @@
 """Audit of models that somebody made: whether every person of the table is hidden in a crowd of at least k.
 
 The audit shares no code with the learners of `incrowd.learn`. It reads the model, finds the span of each person (see
-Friedman, Wolff, Schuster 2008) and counts. ``incrowd.audit(model, frame, schema, k=30)``.
+Friedman, Wolff, Schuster 2008) and counts. ``incrowd.audit(model, frame, schema, k=30)``. It looks at everything that
+a model holds, and refuses what it does not understand: see `contents` for models and `steps` for their preparation.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from incrowd import io
-from incrowd.audit import centroids, trees
-from incrowd.audit.inputs import Inputs, kind_of, read
+from incrowd.audit import centroid_models, ours, sums, trees
+from incrowd.audit.accuracy import scores
+from incrowd.audit.contents import kind_of_model
+from incrowd.audit.dumps import Dump, read_dumped
+from incrowd.audit.histograms import read_histograms
+from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit
-from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, SchemaError
+from incrowd.audit.subject import Limits, Subject
+from incrowd.audit.tree_models import read_trees
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError
 from incrowd.schema import Schema
 
 __all__ = ["Audit", "audit"]
 
 
-def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool = False) -> Audit:  # noqa: ANN401
+def audit(
+    model: Any,  # noqa: ANN401
+    frame: Any,  # noqa: ANN401
+    schema: Schema,
+    k: int,
+    *,
+    class_public: bool = False,
+    l: float | None = None,
+    max_confidence: float | None = None,
+) -> Audit:
     """Find the spans of a model, and who is in too small a crowd.
 
     Parameters
     ----------
     model
-        A fitted scikit-learn decision tree, forest or boosted trees, k-means or other centroids, one of our own
-        estimators, or a pipeline that ends in one. Columns may be scaled, coded or one-hot coded on the way. For
-        association rules see `audit_rules`.
+        A fitted scikit-learn decision tree, forest or boosted trees, k-means, linear model or naive Bayes, one of our
+        own estimators, trees of XGBoost or LightGBM (see `incrowd.audit.dumps`), or a pipeline that ends in one. A list
+        of models is judged as released together. For association rules see `audit_rules`.
     frame
         The people that the model was fitted with, with the class.
     schema
@@ -41,198 +55,147 @@ def audit(model: Any, frame: Any, schema: Schema, k: int, *, class_public: bool 
         Least size of the crowd.
     class_public
         Whether an attacker knows the class too.
+    l
+        Entropy diversity of the classes in each span: their entropy is at least log l.
+    max_confidence
+        Largest share of a class in any span.
 
     Returns
     -------
     Audit
-        With `ok`, `level`, `at_risk` (row numbers), `repairs` in words, and `repair()`.
+        With `ok`, `level`, `at_risk` (row numbers), `exposed`, `repairs` in words, and `repair()`.
     """
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        fact = f"k is {k!r}"
-        raise ParameterError(fact, "use a whole number from 1")
-    proper, inputs = read(model, frame, schema, class_public=class_public)
-    if hasattr(type(proper), "spans_") and type(proper).__module__.startswith("incrowd."):
-        return _audit_ours(model, proper, inputs, io.to_polars(frame), schema, int(k))
-    kind = kind_of(proper)
-    if kind in _CENTROIDS:
-        return _audit_centroids(model, proper, inputs, int(k))
-    if kind in _TREES or (kind in _ENSEMBLES and _is_understood(proper)):
-        return _audit_trees(model, proper, inputs, int(k))
-    fact = f"There is no audit for models of type {kind}" + (" with these parts" if kind in _ENSEMBLES else "")
-    raise IncompatibleError(fact, "it knows trees, forests, boosted trees, k-means, and rules (audit_rules)")
+    limits = Limits(k, l, max_confidence)
+    if class_public and limits.about_classes:
+        fact = "class_public is true, and l and max_confidence limit what is told about the class"
+        raise ParameterError(fact, "a class that everybody knows needs no diversity: ask for k only")
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    if not models:
+        fact = "There is no model in the list"
+        raise ParameterError(fact, "give the models that are released together")
+    subjects = [_read(one, frame, schema, limits, class_public=class_public) for one in models]
+    if limits.about_classes and (subjects[0].inputs.classes is None or not any(s.has_class for s in subjects)):
+        fact = "There is no class, and l and max_confidence are about it"
+        raise ParameterError(fact, "name the class as target in the schema, or ask for k only")
+    return _report(subjects, limits, frame, schema, several=isinstance(model, list | tuple))
 
 
-_SAME_TABLE = "give the table that the model was fitted with, its columns in the same order: spans are about its people"
-_TIED = 0.01  # share of people that may be as near to two centroids, and rounded to either
-# Only models whose every part is read: a type that is not listed may hide more than its trees or centroids tell.
-_CENTROIDS = ("KMeans", "MiniBatchKMeans")
-_TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
-_ENSEMBLES = tuple(
-    f"{name}{kind}"
-    for name in ("RandomForest", "ExtraTrees", "GradientBoosting", "AdaBoost", "Bagging")
-    for kind in ("Classifier", "Regressor")
-)
+def _read(model: Any, frame: Any, schema: Schema, limits: Limits, *, class_public: bool) -> Subject:  # noqa: ANN401
+    """Return a model as the audit sees it."""
+    proper, inputs = read(model, frame, schema, class_public=class_public, k=int(limits.k))
+    if ours.is_ours(proper):
+        return ours.read_ours(model, proper, inputs, io.to_polars(frame), schema, limits)
+    if type(proper) is Dump:
+        return read_dumped(model, proper, inputs, limits)
+    return _READERS[kind_of_model(proper).audit](model, proper, inputs, limits)
 
 
-def _is_understood(ensemble: Any) -> bool:  # noqa: ANN401
-    """Tell whether all parts of an ensemble are trees, and it begins with a constant."""
-    begins = getattr(ensemble, "init_", None)
-    return (
-        begins is None or isinstance(begins, str) or kind_of(begins) in ("DummyClassifier", "DummyRegressor")
-    ) and all(kind_of(member) in _TREES for member in _members(ensemble))
+_READERS: dict[str, Callable[[Any, Any, Inputs, Limits], Subject]] = {
+    **dict.fromkeys(
+        ("tree", "forest", "bagging", "ada", "boosting"),
+        lambda model, proper, inputs, limits: read_trees(model, proper, inputs),  # noqa: ARG005
+    ),
+    "histograms": read_histograms,
+    "centroids": centroid_models.read_centroids,
+    "sums": sums.read_sums,
+}
 
 
-def _members(model: Any) -> list[Any]:  # noqa: ANN401
-    """Return the estimators that are trees: the model itself, or its members."""
-    if kind_of(model) in _TREES:
-        return [model]
-    return list(np.ravel(np.asarray(model.estimators_, dtype=object)))
-
-
-def _audit_trees(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
-    fitted = _members(proper)
-    rows = inputs.values.astype(np.float32)
-    every = np.arange(inputs.values.shape[1])
-    columns = getattr(proper, "estimators_features_", [every] * len(fitted))
-    _require_same_table(fitted, columns, rows)
-    views: list[trees.PrunableTree] = [
-        trees.SklearnTree(member.tree_, inputs, rows, np.asarray(seen))
-        for member, seen in zip(fitted, columns, strict=True)
-    ]
-    span_of, multiple = trees.find_spans(views, inputs)
-
-    def mend() -> tuple[list[set[int]], list[str]]:
-        return trees.grow_back(views, inputs, k)
-
-    def repair() -> Any:  # noqa: ANN401
-        kept, _ = mend()
-        changed = _without_rows(copy.deepcopy(proper))
-        for member, splits in zip(_members(changed), kept, strict=True):
-            member.tree_ = trees.pruned(member.tree_, splits)
-        return _back_in_place(model, changed)
-
-    name = type(proper).__name__ + (f" of {len(fitted)} trees" if len(fitted) > 1 else "")
-    return _report(name, k, span_of, multiple, _as_shared(model, proper), lambda: mend()[1], repair)
-
-
-def _require_same_table(fitted: list[Any], columns: Any, rows: Any) -> None:  # noqa: ANN401
-    """Refuse a table that cannot be the one that the trees were fitted with; a bootstrap sees fewer rows of it."""
-    most = max(int(member.tree_.n_node_samples[0]) for member in fitted)
-    if most > len(rows) or (len(fitted) == 1 and most != len(rows)):
-        fact = f"The model was fitted with {most} rows, and the table has {len(rows)}"
-        raise SchemaError(fact, _SAME_TABLE)
-    for member, seen in zip(fitted, columns, strict=True):
-        tree = member.tree_
-        leaf_of = tree.apply(np.ascontiguousarray(rows[:, seen]))
-        here, then = np.bincount(leaf_of, minlength=tree.node_count), tree.n_node_samples
-        is_leaf = tree.children_left < 0
-        if (here < then)[is_leaf].any():
-            fact = "The table sends fewer people to a leaf of the model than it was fitted with"
-            raise SchemaError(fact, _SAME_TABLE)
-
-
-def _audit_ours(
-    model: Any,  # noqa: ANN401
-    proper: Any,  # noqa: ANN401
-    inputs: Inputs,
-    people: pl.DataFrame,
-    schema: Schema,
-    k: int,
-) -> Audit:
-    """Audit an estimator of ours, which can be fitted again with another k."""
-    if hasattr(proper, "cluster_centers_"):
-        centers = np.asarray(proper.cluster_centers_, np.float64)
-        _require_same_clusters(proper, centroids.nearest(centers, inputs))
-        span_of, multiple = centroids.find_spans(centers, inputs)
-        changes: dict[str, Any] = {"k": k}
-    else:
-        view = trees.RankTree(proper.tree_, inputs)
-        if (view.reached() != proper.tree_.counts.sum(axis=1)).any():
-            fact = "The table does not send as many people to each node of the model as it was fitted with"
-            raise SchemaError(fact, _SAME_TABLE)
-        span_of, multiple = trees.find_spans([view], inputs)
-        changes = {"k": k, "class_public": inputs.class_public}
-    changes["public"] = np.flatnonzero(inputs.public).tolist()
-
-    def repair() -> Any:  # noqa: ANN401
-        again = copy.deepcopy(proper).set_params(**changes)
-        target = None if schema.target is None else people[schema.target].to_list()
-        return _back_in_place(model, again.fit(inputs.given, target))
-
-    known = ", ".join(name for name, is_known in zip(inputs.sources, inputs.public, strict=True) if is_known)
-    step = f"fit it again with k = {k} and as public: {known or 'nothing'}"
-    return _report(type(proper).__name__, k, span_of, multiple, (model, ()), lambda: [step], repair)
-
-
-def _audit_centroids(model: Any, proper: Any, inputs: Inputs, k: int) -> Audit:  # noqa: ANN401
-    centers = np.asarray(proper.cluster_centers_, np.float64)
-    labels = centroids.nearest(centers, inputs)
-    _require_same_clusters(proper, labels)
-    span_of, multiple = centroids.find_spans(centers, inputs)
-    sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
-
-    def mend() -> tuple[Any, list[str]]:
-        return centroids.joined(centers.copy(), sizes.copy(), inputs, k)
-
-    def repair() -> Any:  # noqa: ANN401
-        return _back_in_place(model, centroids.with_centers(proper, mend()[0]))
-
-    name = f"{type(proper).__name__} of {len(centers)} centroids"
-    return _report(name, k, span_of, multiple, _as_shared(model, proper), lambda: mend()[1], repair)
-
-
-def _require_same_clusters(proper: Any, here: Any) -> None:  # noqa: ANN401
-    """Refuse a table whose people are in other clusters than the model noted when it was fitted, if it still knows."""
-    then = getattr(proper, "labels_", None)
-    if then is not None and (len(then) != len(here) or (then != here).mean() > _TIED):
-        fact = f"The model noted the clusters of {len(then)} people, and they are not those of the table's {len(here)}"
-        raise SchemaError(fact, _SAME_TABLE)
-
-
-# What scikit-learn keeps of each person, by row: whoever knows the order of the table reads it off.
-_BY_ROW = ("labels_", "oob_decision_function_", "oob_prediction_")
-
-
-def _without_rows(model: Any) -> Any:  # noqa: ANN401
-    """Take out of a model of one's own what it keeps by row."""
-    for name in _BY_ROW:
-        if name in vars(model):
-            delattr(model, name)
-    return model
-
-
-def _as_shared(model: Any, proper: Any) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401
-    """Return the model as it can be shared if k holds, and notes about what has to be taken out for that."""
-    kept = [name for name in _BY_ROW if name in vars(proper)]
-    if not kept:
-        return model, ()
-    note = f"{' and '.join(kept)} has an entry for each person, by row: share what repair() returns, which lacks it"
-    return _back_in_place(model, _without_rows(copy.copy(proper))), (note,)
-
-
-def _report(
-    name: str,
-    k: int,
-    span_of: Any,  # noqa: ANN401
-    multiple: Any,  # noqa: ANN401
-    shared: tuple[Any, tuple[str, ...]],
-    steps: Callable[[], list[str]],
-    repair: Callable[[], Any],
-) -> Audit:
-    model, notes = shared
-    found = Audit(name, k, span_of, multiple)
+def _report(subjects: Sequence[Subject], limits: Limits, frame: Any, schema: Schema, *, several: bool) -> Audit:  # noqa: ANN401
+    """Join the spans of models that are released together, and say what is wrong with them."""
+    first = subjects[0]
+    span_of, multiple = _joined(subjects)
+    inputs = first.inputs
+    held = tuple(dict.fromkeys(name for subject in subjects for name in subject.held))
+    behind = np.unique(np.concatenate([subject.behind for subject in subjects]))
+    has_class = not inputs.class_public and any(subject.has_class for subject in subjects)
+    classes = inputs.classes if has_class else None
+    told = {name: by for subject in subjects for name, by in subject.inputs.told.items()}
+    notes = [note for subject in subjects for note in subject.notes]
+    notes += [f"'{name}' is private, and {by} tells it: it counts as known" for name, by in told.items()]
+    name = ", ".join(subject.name for subject in subjects)
+    found = Audit(name, limits, span_of, multiple, (), tuple(notes), held, behind, classes)
+    take_out = [f"take out {', '.join(held)}: it tells about people by row"] if held else []
+    models = [subject.model for subject in subjects]
     if found.ok:
-        return Audit(name, k, span_of, multiple, (), notes, lambda: model)
+        return _with(found, (), lambda: models if several else models[0], None)
+    if len(found.breaches) == 0 and len(behind) == 0:
+        return _with(found, tuple(take_out), lambda: _unlist([_bare(s) for s in subjects], several=several), None)
+
+    def repair() -> Any:  # noqa: ANN401
+        return _unlist(_mended(subjects, limits)[0], several=several)
+
+    def predict(repaired: Any, rows: Any) -> Any:  # noqa: ANN401
+        return scores(models[0], repaired, frame if rows is None else rows, schema)
+
     try:
-        return Audit(name, k, span_of, multiple, tuple(steps()), notes, repair)
-    except InfeasibleError as nothing_helps:
-        return Audit(name, k, span_of, multiple, (nothing_helps.fact,), notes, repair)
+        steps = tuple(take_out + _mended(subjects, limits, only_steps=True)[1])
+    except (InfeasibleError, IncompatibleError) as nothing_helps:
+        steps = (nothing_helps.fact,)
+    return _with(found, steps, repair, None if several or schema.target is None else predict)
 
 
-def _back_in_place(model: Any, changed: Any) -> Any:  # noqa: ANN401
-    """Return a copy of a pipeline that ends in the changed model, or that model itself."""
-    if not hasattr(model, "steps"):
-        return changed
-    whole = copy.copy(model)
-    whole.steps = [*model.steps[:-1], (model.steps[-1][0], changed)]
-    return whole
+def _with(found: Audit, steps: tuple[str, ...], repair: Callable[[], Any], predict: Any) -> Audit:  # noqa: ANN401
+    return Audit(
+        found.model, found.limits, found.span_of, found.multiple, steps, found.notes, found.held, found.behind,
+        found.classes, repair, predict,
+    )  # fmt: skip
+
+
+def _unlist(models: list[Any], *, several: bool) -> Any:  # noqa: ANN401
+    return models if several else models[0]
+
+
+def _bare(subject: Subject) -> Any:  # noqa: ANN401
+    return subject.model if subject.bare is None or not subject.held else subject.bare()
+
+
+def _joined(subjects: Sequence[Subject]) -> tuple[Any, Any]:
+    """Return the spans of models that somebody has side by side: people are alike if they are in each of them."""
+    if len({len(subject.span_of) for subject in subjects}) > 1 or len(subjects) == 1:
+        return subjects[0].span_of, subjects[0].multiple
+    together = np.column_stack([subject.span_of for subject in subjects])
+    _, one_of, span_of = np.unique(together, axis=0, return_index=True, return_inverse=True)
+    told = np.any([subject.multiple[subject.span_of[one_of]] for subject in subjects], axis=0)
+    return span_of.ravel(), np.asarray(told)
+
+
+def _mended(subjects: Sequence[Subject], limits: Limits, *, only_steps: bool = False) -> tuple[list[Any], list[str]]:
+    """Return models that keep their crowds together, and what was changed."""
+    if all(subject.rebuild is not None for subject in subjects):
+        views = [view for subject in subjects for view in subject.views]
+        inputs = subjects[0].inputs
+        grown = trees.grow_back(views, inputs, limits)
+        if len(subjects) == 1 and subjects[0].votes and len(views) > 1 and inputs.classes is not None:
+            place, alone = trees.best_tree(views, inputs, limits)
+            if alone.accuracy(inputs) > grown.accuracy(inputs):
+                return _alone(subjects[0], place, alone, only_steps=only_steps)
+        if only_steps:
+            return [], grown.dropped
+        made, at = [], 0
+        for subject in subjects:
+            assert subject.rebuild is not None
+            made.append(subject.rebuild(grown.kept[at : at + len(subject.views)]))
+            at += len(subject.views)
+        return made, grown.dropped
+    subject = subjects[0]
+    if len(subjects) > 1 or subject.mend is None:
+        fact = f"There is no repair for {', '.join(subject.name for subject in subjects)}"
+        raise IncompatibleError(fact, "fit with columns or values that more people share, or share fewer models")
+    if only_steps and subject.steps:
+        return [], list(subject.steps)
+    changed, steps = subject.mend(limits)
+    return [changed], steps
+
+
+def _alone(subject: Subject, place: int, grown: trees.Grown, *, only_steps: bool) -> tuple[list[Any], list[str]]:
+    """Return a forest with one of its trees, which predicts more than all of them when crowds are kept."""
+    n_others = len(subject.views) - 1
+    steps = [f"keep tree {place + 1} alone: beside the other {n_others} its crowds would be too small", *grown.dropped]
+    steps.append("or fit KAnonymousForestClassifier, which keeps more: it learns from crowds")
+    if only_steps:
+        return [], steps
+    assert subject.rebuild is not None
+    kept: list[set[int] | None] = [None] * len(subject.views)
+    kept[place] = grown.kept[0]
+    return [subject.rebuild(kept)], steps

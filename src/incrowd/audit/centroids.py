@@ -11,9 +11,6 @@ Most of them are decided without solving it: a cluster that some other one beats
 linear function over a box is at a corner, coordinate by coordinate), and one that wins at a point that was tried is
 in. Only the rest goes to a linear program. A border counts as reachable. All is computed from the middle of the
 centroids, so that it does not matter where the origin is.
-
-Repair: join the two nearest centroids of the smallest span that is too small, and look again. One centroid alone tells
-nothing.
 """
 
 from __future__ import annotations
@@ -43,10 +40,20 @@ def nearest(centers: Float64, inputs: Inputs) -> Int64:
 
 
 def reachable(centers: Float64, inputs: Inputs) -> list[Bools]:
-    """Return which clusters each person may be in, [people x clusters], in one reading or two."""
+    """Return which clusters each person may be in, [people x clusters], in one reading or more.
+
+    A private column that public ones tell is read in both ways: as known, and as private.
+    """
+    found = _reachable(centers, inputs.values, inputs.public)
+    if (inputs.public & inputs.secret).any():
+        found += _reachable(centers, inputs.values, ~inputs.secret)
+    return found
+
+
+def _reachable(centers: Float64, values: Float64, known: Bools) -> list[Bools]:
     middle = centers.mean(axis=0)
-    centers, values = centers - middle, inputs.values - middle
-    public, private = values[:, inputs.public], values[:, ~inputs.public]
+    centers, values = centers - middle, values - middle
+    public, private = values[:, known], values[:, ~known]
     seen, person_of = np.unique(public, axis=0, return_inverse=True)
     low, high = private.min(axis=0), private.max(axis=0)
     readings: list[list[Bools]] = []
@@ -56,9 +63,9 @@ def reachable(centers: Float64, inputs: Inputs) -> list[Bools]:
         part = seen[start : start + _CHUNK]
         found = []
         if private.shape[1]:
-            found.append(_in_box(part, centers, inputs.public, low, high, tried))
+            found.append(_in_box(part, centers, known, low, high, tried))
         if some_values is not None:
-            found.append(_by_values(part, centers, inputs.public, some_values))
+            found.append(_by_values(part, centers, known, some_values))
         readings.append(found)
     return [np.concatenate(parts)[person_of.ravel()] for parts in zip(*readings, strict=True)]
 
@@ -132,34 +139,13 @@ def find_spans(centers: Float64, inputs: Inputs) -> tuple[Int64, Bools]:
     return span_of.ravel(), several[one_of]
 
 
-def joined(centers: Float64, sizes: Float64, inputs: Inputs, k: int) -> tuple[Float64, list[str]]:
-    """Join centroids until every span that tells something holds k people."""
-    steps: list[str] = []
-    while True:
-        span_of, multiple = find_spans(centers, inputs)
-        people = np.bincount(span_of)
-        broken = np.flatnonzero(multiple & (people < k))
-        if len(broken) == 0:
-            return centers, steps
-        somebody = int(np.argmax(span_of == broken[np.argmin(people[broken])]))
-        inside = np.flatnonzero(np.any([reading[somebody] for reading in reachable(centers, inputs)], axis=0))
-        gaps = ((centers[inside][:, None] - centers[inside][None]) ** 2).sum(axis=2)
-        gaps[np.arange(len(inside)), np.arange(len(inside))] = np.inf
-        a, b = (int(inside[place]) for place in np.unravel_index(np.argmin(gaps), gaps.shape))
-        weights = sizes[[a, b]] if sizes[[a, b]].sum() else np.ones(2)
-        steps.append(f"join centroids {a + 1} and {b + 1} of {len(centers)}")
-        centers[a] = np.average(centers[[a, b]], axis=0, weights=weights)
-        sizes[a] += sizes[b]
-        centers, sizes = np.delete(centers, b, axis=0), np.delete(sizes, b)
-
-
 def with_centers(model: Any, centers: Float64) -> Any:  # noqa: ANN401
-    """Return a copy of a model of centroids that has these, and no longer the cluster of each person."""
+    """Return a copy of a model of centroids that has these."""
     changed = copy.deepcopy(model)
     changed.cluster_centers_ = centers.astype(model.cluster_centers_.dtype)
     for name in ("n_clusters", "_n_clusters"):
         if hasattr(changed, name):
             setattr(changed, name, len(centers))
-    if hasattr(changed, "labels_"):
-        del changed.labels_
+    if hasattr(changed, "_counts"):  # of the people that each centroid was made of in batches
+        del changed._counts
     return changed

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from incrowd.audit.dumps import read_dump
 from incrowd.errors import InputError, MissingDependencyError, ParameterError
 
 PICKLES = (".joblib", ".pkl", ".pickle")
 SKOPS = ".skops"
+DUMPS = (".json", ".txt")
+"""Files of XGBoost and LightGBM, which hold no code."""
 _KNOWN = ("sklearn", "numpy", "scipy", "polars", "incrowd")
 
 
@@ -18,7 +21,8 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
     Parameters
     ----------
     path
-        A ``.joblib`` or ``.pkl`` file, or a ``.skops`` file, which holds no code but may name functions to run.
+        A ``.joblib`` or ``.pkl`` file; a ``.skops`` file, which holds no code but may name functions to run; or trees
+        of XGBoost (``.json``) or LightGBM (``.txt``), which hold none.
     trust
         Loading a pickle runs whatever code is in it; a skops file with functions, or with types that are neither ours
         nor of the libraries we use, may run them. Say ``True`` only for a file whose maker you trust.
@@ -29,6 +33,8 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
         raise InputError(fact, "give the file that the model was saved to")
     if path.suffix == SKOPS:
         return _from_skops(path, trust=trust)
+    if path.suffix in DUMPS:
+        return read_dump(path)
     require_model_name(path)
     if not trust:
         fact = f"'{path.name}' is a pickle: loading it runs whatever code is in it, with your rights"

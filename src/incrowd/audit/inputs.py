@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,12 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
+from incrowd.audit.dependence import told_columns
+from incrowd.audit.steps import Crowd, Sources, follow, require_short
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import as_leaves, convert
 from incrowd.schema import Schema
-
-Sources = frozenset[str]
-"""The columns that a feature is made of."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Inputs:
     values
         What the model computes with, [people x features].
     public
-        Which features an attacker knows: those made of quasi-identifiers or identifiers.
+        Which features an attacker knows: those made of quasi-identifiers or identifiers, or of what these tell.
     sources
         The column or columns that each feature is made of, in words.
     classes
@@ -39,6 +38,12 @@ class Inputs:
         Whether the attacker knows the class.
     given
         What the model proper is fitted with: the table, or what the preparation steps made of it.
+    secret
+        Which features are private; a column that public ones tell is both. By default what is not public.
+    told
+        Private columns that public ones tell, with what tells them.
+    target
+        The class as the table has it.
     """
 
     values: npt.NDArray[np.float64]
@@ -47,6 +52,13 @@ class Inputs:
     classes: npt.NDArray[np.int64] | None
     class_public: bool
     given: Any = None
+    secret: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    told: dict[str, str] = field(default_factory=dict)
+    target: pl.Series | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.secret):
+            object.__setattr__(self, "secret", ~self.public)
 
     @property
     def n_people(self) -> int:
@@ -62,7 +74,7 @@ class Inputs:
         return one_of, kind_of.ravel()
 
 
-def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple[Any, Inputs]:  # noqa: ANN401
+def read(model: Any, frame: Any, schema: Schema, *, class_public: bool, k: int = 1) -> tuple[Any, Inputs]:  # noqa: ANN401
     """Return the model proper, behind its preparation steps, and what it sees of a table.
 
     Parameters
@@ -73,13 +85,14 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
         The people: columns under the names that the model was fitted with, and the class.
     schema
         Quasi-identifiers are public, and so are identifiers; every other column is private.
+    k
+        Least number of people that have what a preparation step keeps of a private column.
     """
     if isinstance(model, str | Path):
         fact = "The model is a path"
         raise ParameterError(fact, "load it first: incrowd.audit.files.load_model(path)")
     if not any(
-        name.endswith("_") and not name.startswith("_")
-        for name in vars(model[-1] if hasattr(model, "steps") else model)
+        name.endswith("_") and not name.startswith("_") for name in vars(model[-1] if is_pipeline(model) else model)
     ):
         fact = f"The {type(model).__name__} is not fitted"
         raise IncompatibleError(fact, "audit a model after fit")
@@ -94,19 +107,48 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool) -> tuple
         raise SchemaError(fact, "give the table that the model was fitted with")
     given = frame if hasattr(frame, "iloc") else people
     values, sources = given[names], [frozenset([name]) for name in names]
+    known = {*schema.quasi, *schema.identifiers}
     last = model
-    if hasattr(model, "steps"):
+    if is_pipeline(model):
         last = model[-1]
         if not hasattr(model, "feature_names_in_"):
             values = values.to_numpy()  # steps that were fitted without names warn about them
         for _, step in model.steps[:-1]:
-            values, sources = _transformed(step, values, sources)
+            values, sources = follow(step, values, sources, Crowd(frozenset(known), k))
+        require_short([name for name, _ in model.steps])
+        _require_names(last, values)
     _require_one_class(last, people, schema)
-    known = {*schema.quasi, *schema.identifiers}
-    public = np.array([_is_public(source, known) for source in sources], np.bool_)
+    is_known = np.array([_is_public(source, known) for source in sources], np.bool_)
+    given_away = sorted(known) + ([schema.target] if class_public and schema.target else [])
+    told = told_columns(people, given_away, sorted({*names} - known))
+    by_others = np.array([bool(source & told.keys()) for source in sources], np.bool_)
     words = tuple(" and ".join(sorted(source)) for source in sources)
     numbers = _ranks(values, last.hierarchies_) if hasattr(last, "hierarchies_") else _numbers(values)
-    return last, Inputs(numbers, public, words, _classes(people, schema), class_public, values)
+    classes, target = _classes(people, schema), None if schema.target is None else people[schema.target]
+    return last, Inputs(
+        numbers, is_known | by_others, words, classes, class_public, values, ~is_known, told, target
+    )  # fmt: skip
+
+
+def is_pipeline(model: Any) -> bool:  # noqa: ANN401
+    """Tell whether a model is a pipeline of scikit-learn, of its exact type and without anything added to it."""
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415 - the model has loaded it
+
+    if type(model) is not Pipeline:
+        return False
+    for name, value in vars(model).items():
+        if name not in ("steps", "transform_input", "memory", "verbose") or (name == "memory" and value is not None):
+            fact = f"The Pipeline holds '{name}', which may be anything"
+            raise IncompatibleError(fact, "fit a pipeline without it, or take it out")
+    return True
+
+
+def _require_names(model: Any, values: Any) -> None:  # noqa: ANN401
+    """Refuse names of columns that the steps before a model do not give them."""
+    named = getattr(model, "feature_names_in_", None)
+    if named is not None and list(map(str, named)) != list(map(str, getattr(values, "columns", []))):
+        fact = "The model holds 'feature_names_in_' that the steps before it do not give"
+        raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
 
 
 def _feature_columns(model: Any, people: pl.DataFrame, schema: Schema) -> list[str]:  # noqa: ANN401
@@ -155,75 +197,11 @@ def _is_public(source: Sources, known: set[str]) -> bool:
     raise IncompatibleError(fact, "spans are defined for features of either kind; prepare the two apart")
 
 
-def _transformed(step: Any, values: Any, sources: list[Sources]) -> tuple[Any, list[Sources]]:  # noqa: ANN401
-    """Follow which columns each output of a preparation step is made of, and apply it."""
-    if step == "passthrough":
-        return values, sources
-    made_of = _traced(step, sources)  # first: a step that is refused is never run
-    return step.transform(values), made_of
-
-
-def _traced(step: Any, sources: list[Sources]) -> list[Sources]:  # noqa: ANN401
-    if isinstance(step, str):
-        return sources if step == "passthrough" else []
-    kind = kind_of(step)
-    if kind == "Pipeline":
-        for _, inner in step.steps:
-            sources = _traced(inner, sources)
-        return sources
-    if kind == "ColumnTransformer":
-        names = getattr(step, "feature_names_in_", None)
-        parts = [(inner, _chosen(columns, sources, names)) for _, inner, columns in step.transformers_]
-        return [source for inner, chosen in parts for source in _traced(inner, chosen)]
-    if kind == "OneHotEncoder":
-        sizes = step._n_features_outs if hasattr(step, "_n_features_outs") else [len(c) for c in step.categories_]
-        return [source for source, n in zip(sources, sizes, strict=True) for _ in range(n)]
-    if kind in _ONE_TO_ONE or (kind == "FunctionTransformer" and step.func is None):
-        return sources
-    if kind not in _MIXING:
-        fact = f"The step {kind} may hold more than what it makes of the columns"
-        raise IncompatibleError(fact, f"prepare the table with {', '.join(sorted(_ONE_TO_ONE | _MIXING))}")
-    every = frozenset[str]().union(*sources)  # any output may be made of all inputs
-    try:
-        return [every] * len(step.get_feature_names_out())
-    except (AttributeError, ValueError):
-        fact = f"The step {kind} does not tell what it makes of which columns"
-        raise IncompatibleError(fact, "prepare the table with steps that have get_feature_names_out") from None
-
-
-def kind_of(part: Any) -> str:  # noqa: ANN401
-    """Return the name of a type of scikit-learn, and of any other with its module: who has the name may hold more."""
-    kind = type(part)
-    return kind.__name__ if kind.__module__.split(".")[0] == "sklearn" else f"{kind.__module__}.{kind.__name__}"
-
-
-_ONE_TO_ONE = {
-    "OrdinalEncoder", "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "QuantileTransformer",
-    "PowerTransformer", "Binarizer",
-}  # fmt: skip
-# They know sums over people, or nothing of them: unlike a TargetEncoder, which holds the class of a rare value, or a
-# KNNImputer, which holds the table.
-_MIXING = {
-    "FunctionTransformer", "PCA", "TruncatedSVD", "PolynomialFeatures", "KBinsDiscretizer", "SimpleImputer",
-    "Normalizer", "VarianceThreshold",
-}  # fmt: skip
-
-
-def _chosen(columns: Any, sources: list[Sources], names: Sequence[str] | None) -> list[Sources]:  # noqa: ANN401
-    """Return the sources of the columns that one part of a column transformer works on."""
-    if isinstance(columns, slice):
-        return sources[columns]
-    chosen = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    if chosen and isinstance(chosen[0], bool | np.bool_):
-        return [source for source, is_chosen in zip(sources, chosen, strict=True) if is_chosen]
-    if chosen and isinstance(chosen[0], str):
-        assert names is not None  # scikit-learn takes names of columns from frames only
-        return [sources[list(names).index(str(name))] for name in chosen]
-    return [sources[int(i)] for i in chosen]
-
-
 def _ranks(values: Any, hierarchies: Sequence[Hierarchy]) -> npt.NDArray[np.float64]:  # noqa: ANN401
     """Return leaf ranks, for a model that computes with them."""
+    if not all(isinstance(hierarchy, Hierarchy) for hierarchy in hierarchies):
+        fact = "The model holds 'hierarchies_' that are none, which the audit does not understand"
+        raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     if isinstance(values, np.ndarray):
         columns = [pl.Series(values[:, m]) for m in range(values.shape[1])]
     else:

@@ -9,7 +9,8 @@ public test on the way came out, so they determine the combinations too.
 
 Repair: begin with every tree cut down to its root and put splits back, those that help prediction most first, as
 long as no span falls below k. What is refused is refused for good, because spans only shrink; so no split could be
-added to the result.
+added to the result. The leaves of many trees together tell people apart, so little of a forest can stay; where one of
+its trees predicts more when it is mended alone, it stays alone.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.audit.inputs import Inputs
+from incrowd.audit.subject import Limits
 from incrowd.errors import InfeasibleError
 
 Int64 = npt.NDArray[np.int64]
 _LEAF = -1
+_MOST_ALONE = 3  # trees of a forest that are tried alone: each takes as long as a tree's repair
 
 
 class TreeView(Protocol):
@@ -36,13 +39,16 @@ class TreeView(Protocol):
         """Return the nodes below, none for a leaf."""
 
     def is_public(self, node: int) -> bool:
-        """Tell whether the node's test is of a public value."""
+        """Tell whether the node's test is of a value that an attacker knows."""
+
+    def is_secret(self, node: int) -> bool:
+        """Tell whether it is of a private value; one that public values tell is both."""
 
     def branch(self, node: int, people: Int64) -> Int64:
         """Return the place, among the children, of the one that each person is sent to."""
 
     def leaves(self, people: Int64) -> Int64 | None:
-        """Return the leaf of each person if all tests of the tree are public."""
+        """Return the leaf of each person if no test of the tree is of a private value."""
 
 
 class PrunableTree(TreeView, Protocol):
@@ -76,6 +82,10 @@ class SklearnTree:
         """Look the feature up."""
         return bool(self.inputs.public[self.columns[self.tree.feature[node]]])
 
+    def is_secret(self, node: int) -> bool:
+        """Look the feature up."""
+        return bool(self.inputs.secret[self.columns[self.tree.feature[node]]])
+
     def branch(self, node: int, people: Int64) -> Int64:
         """Compare with the threshold, in the precision that scikit-learn uses."""
         values = self.rows[people, self.columns[self.tree.feature[node]]]
@@ -87,7 +97,7 @@ class SklearnTree:
     def leaves(self, people: Int64) -> Int64 | None:
         """Ask the tree itself."""
         tested = self.columns[self.tree.feature[self.tree.children_left != _LEAF]]
-        if not self.inputs.public[tested].all():
+        if self.inputs.secret[tested].any():
             return None
         return np.asarray(self.tree.apply(np.ascontiguousarray(self.rows[people][:, self.columns])))
 
@@ -123,6 +133,10 @@ class RankTree:
         """Look the attribute up."""
         return bool(self.inputs.public[self.tree.nodes[node, 0]])
 
+    def is_secret(self, node: int) -> bool:
+        """Look the attribute up."""
+        return bool(self.inputs.secret[self.tree.nodes[node, 0]])
+
     def branch(self, node: int, people: Int64) -> Int64:
         """Find the part that each rank is in."""
         m, first, end = self.tree.nodes[node]
@@ -154,6 +168,7 @@ class Partition:
 
     def __init__(self, inputs: Inputs, among: Int64) -> None:
         classes = np.zeros(inputs.n_people, np.int64) if inputs.classes is None else inputs.classes
+        self.classes = inputs.classes
         self.span_of = classes.copy() if inputs.class_public else np.zeros_like(classes)
         self.n_spans = int(classes.max()) + 1
         several = not inputs.class_public and (inputs.classes is None or len(np.unique(classes)) > 1)
@@ -178,6 +193,14 @@ class Partition:
         self.people[first:last] = sizes
         self.multiple[first:last] = self.multiple[old]
         self.n_spans = last
+
+    def class_counts(self, people: Int64, part_of: Int64, n_parts: int) -> Int64 | None:
+        """Count the classes of the people in each part."""
+        if self.classes is None:
+            return None
+        width = int(self.classes.max()) + 1
+        counts = np.bincount(part_of * width + self.classes[people], minlength=n_parts * width)
+        return np.asarray(counts.reshape(n_parts, width))
 
     def tell(self, people: Int64) -> None:
         """Note that a private test sends people both ways."""
@@ -215,8 +238,9 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
             children, people = tree.children(node), partition.unsettled(reaching)
             if len(children) == 0 or len(people) == 0:
                 continue
-            if not tree.is_public(node):
+            if tree.is_secret(node):
                 partition.tell(people)
+            if not tree.is_public(node):
                 pending += [(int(child), people) for child in children]
                 continue
             branch = tree.branch(node, people)
@@ -226,71 +250,93 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
     return partition.numbered(everybody)
 
 
-def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, k: int) -> tuple[list[set[int]], list[str]]:
-    """Return the nodes of each tree whose splits can stay, and in words the subtrees that have to go."""
-    partition = Partition(inputs, np.arange(inputs.n_people))
-    if partition.multiple.any() and inputs.n_people < k:
-        fact = f"The table has {inputs.n_people} people, fewer than k = {k}: even a model without splits tells too much"
-        raise InfeasibleError(fact, f"use k = {inputs.n_people} or less", best={"k": inputs.n_people})
-    kept: list[set[int]] = [set() for _ in trees]
-    dropped: list[str] = []
-    queue = [(-tree.worth(0), t, 0, np.arange(inputs.n_people)) for t, tree in enumerate(trees) if _splits(tree, 0)]
+@dataclass(frozen=True)
+class Grown:
+    """What can stay of trees: their splits, in words what has to go, and the node at which each person ends."""
+
+    kept: list[set[int]]
+    dropped: list[str]
+    node_of: list[Int64]
+
+    def accuracy(self, inputs: Inputs) -> float:
+        """Return the share of people whose class is the likeliest by the mean of the trees."""
+        assert inputs.classes is not None
+        classes = np.unique(inputs.classes, return_inverse=True)[1]
+        votes = np.zeros((len(classes), int(classes.max()) + 1))
+        for nodes in self.node_of:
+            counts = np.zeros((int(nodes.max()) + 1, votes.shape[1]))
+            np.add.at(counts, (nodes, classes), 1)
+            votes += (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))[nodes]
+        return float((votes.argmax(axis=1) == classes).mean())
+
+
+def grow_back(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> Grown:
+    """Put back the splits of trees, the most useful first, as long as every crowd is kept."""
+    everybody = np.arange(inputs.n_people)
+    partition = Partition(inputs, everybody)
+    _require_feasible(partition, everybody, inputs, limits)
+    grown = Grown([set() for _ in trees], [], [np.zeros(len(everybody), np.int64) for _ in trees])
+    queue = [(-tree.worth(0), t, 0, everybody) for t, tree in enumerate(trees) if _splits(tree, 0)]
     heapq.heapify(queue)
     while queue:
         _, t, node, people = heapq.heappop(queue)
         tree = trees[t]
-        below = _put_back(tree, node, people, partition, k)
+        below = _put_back(tree, node, people, partition, limits)
         if below is None:
             where = f"tree {t + 1}, " if len(trees) > 1 else ""
-            dropped.append(f"collapse {where}node {node} ({tree.name(node)}), reached by {len(people)} people")
+            grown.dropped.append(f"collapse {where}node {node} ({tree.name(node)}), reached by {len(people)} people")
             continue
-        kept[t].add(node)
+        grown.kept[t].add(node)
+        here = np.flatnonzero(grown.node_of[t] == node)
+        grown.node_of[t][here] = tree.children(node)[tree.branch(node, here)]
         for child, there in below:
             if _splits(tree, child):
                 heapq.heappush(queue, (-tree.worth(child), t, child, there))
-    return kept, dropped
+    return grown
+
+
+def best_tree(trees: Sequence[PrunableTree], inputs: Inputs, limits: Limits) -> tuple[int, Grown]:
+    """Return the tree of a forest that predicts most when it is mended alone, of those that begin best."""
+    order = sorted(range(len(trees)), key=lambda t: -trees[t].worth(0) if _splits(trees[t], 0) else 0.0)
+    found = [(t, grow_back([trees[t]], inputs, limits)) for t in order[:_MOST_ALONE]]
+    return max(found, key=lambda one: one[1].accuracy(inputs))
+
+
+def _require_feasible(partition: Partition, everybody: Int64, inputs: Inputs, limits: Limits) -> None:
+    """Refuse what not even models without splits keep."""
+    n = inputs.n_people
+    if not partition.multiple.any():
+        return
+    if n < limits.k:
+        fact = f"The table has {n} people, fewer than k = {limits.k}: even a model without splits tells too much"
+        raise InfeasibleError(fact, f"use k = {n} or less", best={"k": n})
+    whole = np.zeros(n, np.int64)
+    if limits.broken(np.array([n]), partition.class_counts(everybody, whole, 1))[0]:
+        fact = "The classes of the whole table are less diverse than asked for: even a model without splits tells them"
+        raise InfeasibleError(fact, "ask for a smaller l, or a larger max_confidence")
 
 
 def _splits(tree: TreeView, node: int) -> bool:
     return len(tree.children(node)) > 0
 
 
-def _put_back(tree: TreeView, node: int, people: Int64, partition: Partition, k: int) -> list[tuple[int, Int64]] | None:
-    """Put a split back if every span keeps k people, and return who can reach each child."""
+def _put_back(
+    tree: TreeView, node: int, people: Int64, partition: Partition, limits: Limits
+) -> list[tuple[int, Int64]] | None:
+    """Put a split back if every span keeps its crowd, and return who can reach each child."""
     children = tree.children(node)
-    if not tree.is_public(node):
-        if (partition.people[partition.span_of[people]] < k).any():
-            return None
-        partition.tell(people)
-        return [(int(child), people) for child in children]
-    branch = tree.branch(node, people)
+    branch = tree.branch(node, people) if tree.is_public(node) else np.zeros(len(people), np.int64)
     parts = partition.parts(people, branch, len(children))
-    if ((parts[1] < k) & partition.multiple[parts[0]]).any():
+    counts = partition.class_counts(people, parts[2], len(parts[1])) if limits.about_classes else None
+    # A private test goes both ways for everybody who has the span, and only some of them may come here.
+    sizes = parts[1] if tree.is_public(node) else partition.people[parts[0]]
+    tells = partition.multiple[parts[0]] | tree.is_secret(node)
+    if (limits.broken(sizes, counts) & tells).any():
         return None
-    partition.cut(parts)
+    if tree.is_public(node):
+        partition.cut(parts)
+    if tree.is_secret(node):
+        partition.tell(people)
+    if not tree.is_public(node):
+        return [(int(child), people) for child in children]
     return [(int(child), people[branch == place]) for place, child in enumerate(children)]
-
-
-def pruned(tree: Any, kept: set[int]) -> Any:  # noqa: ANN401
-    """Return a scikit-learn tree with only these splits; nothing of the others stays in it."""
-    state = tree.__getstate__()
-    order, depth_of = [0], {0: 0}
-    for node in order:  # grows while it is walked
-        if node in kept:
-            for child in (int(tree.children_left[node]), int(tree.children_right[node])):
-                order.append(child)
-                depth_of[child] = depth_of[node] + 1
-    place = {node: i for i, node in enumerate(order)}
-    nodes = state["nodes"][order].copy()
-    for i, node in enumerate(order):
-        if node in kept:
-            nodes["left_child"][i] = place[int(tree.children_left[node])]
-            nodes["right_child"][i] = place[int(tree.children_right[node])]
-        else:
-            nodes["left_child"][i] = nodes["right_child"][i] = -1
-            nodes["feature"][i], nodes["threshold"][i] = -2, -2.0
-    state |= {"nodes": nodes, "values": state["values"][order].copy(), "node_count": len(order)}
-    state["max_depth"] = max(depth_of.values())
-    empty = type(tree)(*tree.__reduce__()[1])
-    empty.__setstate__(state)
-    return empty

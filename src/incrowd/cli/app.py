@@ -188,6 +188,12 @@ def audit(
         float, typer.Option(min=0.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals.")
     ] = 0.0,
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
+    l: Annotated[
+        float | None, typer.Option("-l", help="For models: entropy diversity of the classes in each crowd.")
+    ] = None,
+    max_confidence: Annotated[
+        float | None, typer.Option(help="For models: largest share of one class in a crowd, such as 0.85.")
+    ] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
     repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
     reading: How = None,
@@ -198,20 +204,28 @@ def audit(
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
         from incrowd import io, workflow
+        from incrowd.audit import Audit
 
         if repair is not None:
             io.refuse_existing(repair)
         found = workflow.audit(
             model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
-            class_public=class_public, trust=trust, reading=reading, run=workflow.Run(progress),
+            class_public=class_public, l=l, max_confidence=max_confidence, trust=trust, reading=reading,
+            run=workflow.Run(progress),
         )  # fmt: skip
     if not screen.data(found.to_dict()):
         screen.say(str(found))
     if repair is not None and not found.ok:
-        workflow.save_repair(found, repair)
+        repaired = workflow.save_repair(found, repair)
         keeps = getattr(found, "repair_is_safe", True)  # of rules it is not always known
         outcome = f"keeps k = {k}" if keeps else f"has none of these breaches; whether it keeps k = {k} is not known"
         screen.say(f"Wrote {repair}, which {outcome}.")
+        kept = found.compare(repaired) if isinstance(found, Audit) else {}
+        if kept:
+            screen.say(
+                f"It is right about {kept['after']:.1%} of the table, the model as it was about {kept['before']:.1%}, "
+                f"the most frequent class about {kept['majority']:.1%}."
+            )
     if not found.ok:
         raise typer.Exit(NOT_MET)
 

@@ -26,6 +26,7 @@ from incrowd.errors import (
     InfeasibleError,
     InputError,
     PrivacyWarning,
+    QualityWarning,
     VerificationError,
 )
 
@@ -78,6 +79,7 @@ def run() -> None:
     _state = _State()
     with _handlers(), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # what matters is in the result
+        warnings.simplefilter("ignore", QualityWarning)
         try:
             _escape_unknown_characters()
             from incrowd.cli.app import app

@@ -19,7 +19,8 @@ below k are refused, which the paper does not ask for (``min_people=1`` is its f
 one that joined the tree first is tried first, and equal points are never parted; (5) an edge that was refused is
 tried again after other cuts were made, until none is allowed; (6) what private values may be is read in two ways, see
 `regions`, and both must hold; (7) coordinates count as they are: scale them first; (8) at most `max_tries` edges are
-looked at. A file of the fitted object leaves `labels_` and `spans_` out: they are about single people, by row.
+looked at; (9) a private column that public ones tell is refused, see `told`.
+A file of the fitted object leaves `labels_` and `spans_` out: they are about single people, by row.
 
 Reference: Friedman, Wolff, Schuster: Providing k-anonymity in data mining, VLDB Journal 2008, section 5.2.
 
@@ -37,6 +38,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -47,6 +49,7 @@ from incrowd.kernels.mst import grow
 from incrowd.learn.columns import Column, numbers_of
 from incrowd.learn.regions import combinations, readings
 from incrowd.learn.spans import Spans
+from incrowd.learn.told import refuse_told
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
@@ -116,6 +119,7 @@ class KAnonymousClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if len(points) < self._least or (len(points) < self.k and not self.public_.all()):
             fact = f"k is {self.k}, and with n_samples = {len(points)} there are not so many people"
             raise InfeasibleError(fact, f"use k = {len(points)} or less, or more rows", best={"k": len(points)})
+        refuse_told([pl.Series(names[m], points[:, m]) for m in range(len(names))], self.public_)
         people = _People(points, self.public_)
         self.cluster_centers_ = self._cut(points, people)
         self.labels_ = _nearest(points, self.cluster_centers_)

@@ -16,7 +16,8 @@ then to the lower threshold; (2) each threshold of a number is a candidate of it
 one is next; (3) a number between two known ones counts as the nearer; (4) a value that no row of a node has, or that
 was never seen, ends at that node, with the node's own class shares; such values are places of their own in spans, which
 is the strict reading; (5) a missing value is a value of its own, and with numbers the smallest; (6) probabilities are
-the leaf's class shares; (7) constraints on classes look at the people of a span, as in section 6.3.
+the leaf's class shares; (7) constraints on classes look at the people of a span, as in section 6.3; (8) a
+private column that public ones tell is refused, see `told`.
 
 A file of the fitted object holds the domain of every attribute, as the paper assumes to be known (so each number that
 occurs, of private attributes too), but nothing about a single person: `spans_` and `to_release` need the object that
@@ -60,6 +61,7 @@ from incrowd.kernels.jit import interpreted
 from incrowd.learn.columns import Column, build, checked_classes, columns_of, encode, numbers_of
 from incrowd.learn.induction import Gain, Induction, Training, boxes_of, places_of
 from incrowd.learn.spans import Spans
+from incrowd.learn.told import refuse_told
 from incrowd.learn.tree_views import View
 from incrowd.manifest import Method
 from incrowd.privacy import Privacy
@@ -155,6 +157,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         y = checked_classes(columns, y, type(self).__name__)
         self.classes_, classes = np.unique(y, return_inverse=True)
         self.public_ = self._public_columns([column.name for column in columns])
+        refuse_told(columns, self.public_, pl.Series("class", classes) if self.class_public else None)
         self.hierarchies_, codes = build(columns, self.hierarchies, pl.Series(classes))
         counts = np.bincount(classes)
         self._require_feasible(privacy, len(classes), counts)

@@ -94,6 +94,8 @@ def audit(
     people: int | None = None,
     rounding: float = 0.0,
     class_public: bool = False,
+    l: float | None = None,
+    max_confidence: float | None = None,
     trust: bool = False,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -108,7 +110,7 @@ def audit(
         Says which columns are public: the quasi-identifiers.
     public, people, rounding
         For rules; see `incrowd.audit_rules`.
-    class_public, trust
+    class_public, l, max_confidence, trust
         For models; see `incrowd.audit` and `incrowd.audit.files.load_model`.
     reading
         How the table is to be read.
@@ -132,11 +134,11 @@ def audit(
         loaded, roles = load_model(path, trust=trust), read_schema(schema)
         frame = read_source(data, roles.reading.with_settings(reading), run=work)
         work("auditing", 0, 1)
-        return find_spans(loaded, frame, roles, k, class_public=class_public)
+        return find_spans(loaded, frame, roles, k, class_public=class_public, l=l, max_confidence=max_confidence)
 
 
-def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
-    """Write what an audit repaired: a model, or a table of rules."""
+def save_repair(found: Audit | RuleAudit, path: str | Path) -> Any:  # noqa: ANN401
+    """Write what an audit repaired, a model or a table of rules, and return it."""
     from incrowd.audit.files import save_model
 
     repaired = found.repair()
@@ -144,3 +146,4 @@ def save_repair(found: Audit | RuleAudit, path: str | Path) -> None:
         io.write(repaired, path)
     else:
         save_model(repaired, path)
+    return repaired

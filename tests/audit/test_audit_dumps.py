@@ -1,0 +1,159 @@
+"""Trees of XGBoost and LightGBM from their files, beside what the libraries themselves say."""
+
+import json
+from collections import Counter
+
+import lightgbm
+import numpy as np
+import polars as pl
+import pytest
+import xgboost
+
+import incrowd as ic
+from incrowd.audit.dumps import DumpView, read_dump
+from incrowd.audit.files import load_model
+from incrowd.audit.inputs import Inputs
+
+N = 300
+RNG = np.random.default_rng(0)
+ROWS = np.column_stack([RNG.integers(0, 9, N), RNG.integers(0, 4, N)]).astype(float)
+LABELS = ((ROWS[:, 0] + 2 * ROWS[:, 1] + RNG.normal(0, 1.5, N)) > 7).astype(int)
+FRAME = pl.DataFrame({"age": ROWS[:, 0], "pay": ROWS[:, 1], "y": LABELS})
+ALL = ic.Schema(quasi=["age", "pay"], sensitive="y")
+SOME = ic.Schema(quasi=["age"], sensitive="y", other=["pay"])
+
+
+def saved(kind, folder, rows=ROWS, labels=LABELS, **more):
+    """A model in its file, and the leaves that the library says."""
+    if kind == "xgboost":
+        options = {"n_estimators": 3, "max_depth": 2, "n_jobs": 1} | more
+        model = xgboost.XGBClassifier(**options).fit(rows, labels)
+        path = folder / "model.json"
+        model.get_booster().save_model(path)
+        return path, model.apply(rows)
+    options = {"objective": "binary", "num_leaves": 4, "verbose": -1, "min_data_in_leaf": 5, "num_threads": 1} | more
+    model = lightgbm.train(options, lightgbm.Dataset(rows, labels), 3)
+    path = folder / "model.txt"
+    model.save_model(path)
+    return path, model.predict(rows, pred_leaf=True)
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_leaves_are_those_of_the_library(kind, missing, tmp_path):
+    rows = ROWS.copy()
+    rows[RNG.random(rows.shape) < missing] = np.nan
+    path, leaves = saved(kind, tmp_path, rows)
+    dump = read_dump(path)
+    inputs = Inputs(rows, np.array([True, True]), ("age", "pay"), LABELS, class_public=False)
+    for place, tree in enumerate(dump.trees_):
+        ours = DumpView(tree, inputs).reached()
+        assert len(set(zip(ours.tolist(), leaves[:, place].tolist(), strict=True))) == len(set(ours.tolist()))
+    frame = FRAME.with_columns(age=rows[:, 0], pay=rows[:, 1])
+    found = ic.audit(dump, frame, ALL, 20)
+    expected = Counter(map(tuple, leaves.tolist()))
+    assert sorted(found.people.tolist()) == sorted(expected.values())
+    assert found.level == min(expected.values())
+    assert found.ok == (found.level >= 20)
+    assert found.model == f"{'XGBoost' if kind == 'xgboost' else 'LightGBM'} of 3 trees"
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_private_tests_go_both_ways_and_another_table_is_refused(kind, tmp_path):
+    path, _ = saved(kind, tmp_path)
+    dump = load_model(path)
+    hidden = ic.audit(dump, FRAME, SOME, 5)
+    assert hidden.level > ic.audit(dump, FRAME, ALL, 5).level
+    with pytest.raises(ic.SchemaError, match="as many people to the leaves"):
+        ic.audit(dump, FRAME.with_columns(age=pl.col("age").shift(fill_value=0)), ALL, 5)
+    names = FRAME.with_columns(y=pl.Series(np.where(LABELS == 1, "a", "b")))
+    assert ic.audit(dump, names, ALL, 5).level == ic.audit(dump, FRAME, ALL, 5).level
+    for _ in range(20):
+        with pytest.raises(ic.SchemaError, match="do not follow the class"):
+            ic.audit(dump, FRAME.with_columns(y=pl.Series(RNG.integers(0, 2, N))), ALL, 5)
+    with pytest.raises(ic.IncompatibleError, match="no repair"):
+        ic.audit(dump, FRAME, ALL, 250).repair()
+    drawn = {"subsample": 0.5} if kind == "xgboost" else {"bagging_fraction": 0.5, "bagging_freq": 1}
+    path, _ = saved(kind, tmp_path, **drawn)
+    with pytest.raises(ic.SchemaError, match="as many people to the leaves"):
+        ic.audit(read_dump(path), FRAME, ALL, 5)
+
+
+@pytest.mark.parametrize("more", [{"lambda_l2": 3.0}, {"objective": "regression"}, {"learning_rate": 0.5}])
+def test_settings_of_lightgbm(more, tmp_path):
+    path, leaves = saved("lightgbm", tmp_path, num_leaves=8, **more)
+    assert ic.audit(read_dump(path), FRAME, ALL, 5).level == min(Counter(map(tuple, leaves.tolist())).values())
+
+
+def test_three_classes_of_xgboost(tmp_path):
+    labels = np.digitize(ROWS[:, 0] + 2 * ROWS[:, 1] + RNG.normal(0, 1.5, N), [5, 9])
+    path, leaves = saved("xgboost", tmp_path, labels=labels, max_depth=3)
+    found = ic.audit(read_dump(path), FRAME.with_columns(y=pl.Series(labels)), ALL, 5)
+    assert found.level == min(Counter(map(tuple, leaves.tolist())).values())
+
+
+def test_the_range_of_a_private_column_is_refused_if_few_have_its_ends(tmp_path):
+    rows = ROWS.copy()
+    rows[7, 1] = 90000
+    path, _ = saved("lightgbm", tmp_path, rows)
+    frame = FRAME.with_columns(pay=rows[:, 1])
+    with pytest.raises(ic.IncompatibleError, match="smallest and largest value of the private column pay"):
+        ic.audit(read_dump(path), frame, SOME, 5)
+    text = path.read_text()
+    path.write_text(text.replace("[0:90000]", "none"))
+    assert ic.audit(read_dump(path), frame, SOME, 5).level > 1
+
+
+def test_whatever_else_a_file_holds_is_refused(tmp_path):
+    path, _ = saved("xgboost", tmp_path)
+    given = json.loads(path.read_text())
+
+    def refused(change, match):
+        again = json.loads(json.dumps(given))
+        change(again)
+        path.write_text(json.dumps(again))
+        with pytest.raises(ic.IncompatibleError, match=match):
+            read_dump(path)
+
+    tree = ["learner", "gradient_booster", "model", "trees", 0]
+
+    def at(found, *keys):
+        for key in keys:
+            found = found[key]
+        return found
+
+    refused(lambda m: m.update(rows=[1]), "holds 'rows' in the file")
+    refused(lambda m: m["learner"].update(note="Ada"), "holds 'note' in the learner")
+    refused(lambda m: m["learner"]["attributes"].update(note="Ada"), "holds 'note' in the attributes")
+    refused(lambda m: m["learner"]["attributes"].update(best_score="Ada " * 99), "list of categories, or notes")
+    refused(lambda m: at(m, *tree).update(people=[1]), "holds 'people' in a tree")
+    refused(lambda m: at(m, *tree)["left_children"].__setitem__(0, -1), "nodes that nobody can reach")
+    refused(lambda m: at(m, *tree)["split_type"].__setitem__(0, 1), "tests categories")
+    refused(lambda m: at(m, "learner", "gradient_booster").update(name="dart"), "not of boosted trees")
+    path, _ = saved("lightgbm", tmp_path)
+    text = path.read_text()
+    for old, new, match in [
+        ("pandas_categorical:null", 'pandas_categorical:[["Ada"]]', "more behind its trees"),
+        ("version=v4", "version=v4\nrows=1", "holds 'rows' in the header"),
+        ("is_linear=0", "is_linear=1", "linear models"),
+        ("num_cat=0", "num_cat=1", "tests categories"),
+        ("[0:8]", "0:1:2", "lists categories"),
+        ("shrinkage=1\n", "shrinkage=1\nAda earns much\n", "no settings"),
+    ]:
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(ic.IncompatibleError, match=match):
+            read_dump(path)
+    for nonsense in ("", "{}", "tree\n", "[1]"):
+        path.write_text(nonsense)
+        with pytest.raises(ic.InputError, match="cannot be read as a model"):
+            read_dump(path)
+    with pytest.raises(ic.InputError, match="no file"):
+        read_dump(tmp_path / "nothing.json")
+
+
+def test_objects_of_the_libraries_are_refused_with_what_to_do():
+    model = lightgbm.LGBMClassifier(n_estimators=1, verbose=-1, n_jobs=1).fit(ROWS, LABELS)
+    model.fitted_ = 1
+    with pytest.raises(ic.IncompatibleError, match="save its trees with save_model"):
+        ic.audit(model, FRAME, ALL, 5)
