@@ -20,7 +20,7 @@ app = typer.Typer(
     help="Publish tables in which every person is hidden in a crowd of at least k, and check that they are.",
     epilog=CODES,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -226,16 +226,27 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """List the methods: paper, promise, recoding, cost."""
-    from incrowd.publish import describe
+    from incrowd.publish import describe, find_publisher
     from incrowd.publish import methods as known
 
     screen = Screen(as_json=as_json)
     if name is not None:
-        Screen().say(describe(name))
-    elif not screen.data(known()):
+        text, named = describe(name), find_publisher(name).name
+        about = next(row for row in known() if row["name"] == named)
+        if not screen.data({**_plain_method(about), "description": text}):
+            screen.say(text)
+    elif not screen.data([_plain_method(row) for row in known()]):
         shown = ("name", "paper", "promises", "recoding")
         screen.table("Methods", [{name: row[name] for name in shown} for row in known()])
         screen.say("More about one of them, with its parameters: incrowd methods NAME")
+
+
+def _plain_method(row: dict[str, str]) -> dict[str, Any]:
+    """Return the facts about a method for programs."""
+    needs = row.get("needs hierarchies") == "yes"
+    parameters = [part for part in row.get("parameters", "").split(", ") if part]
+    facts = {name: row.get(name, "") for name in ("name", "paper", "promises", "recoding", "cost")}
+    return {**facts, "needs_hierarchies": needs, "parameters": parameters}
 
 
 @app.command()

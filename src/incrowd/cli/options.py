@@ -14,7 +14,7 @@ Method = Annotated[
     typer.Option(
         "--method",
         "-m",
-        help="See: incrowd methods. Default: nsvdist, or mondrian where that cannot do what you ask.",
+        help="See: incrowd methods. Default: best_cuts, or mondrian if there is no class.",
     ),
 ]
 Own = Annotated[list[str] | None, typer.Option("--set", help="A method's own parameter: NAME=VALUE. Repeatable.")]

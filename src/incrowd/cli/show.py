@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from incrowd.cli import logs
 from incrowd.cli.exits import mute_output, unwritable_output
 from incrowd.cli.terms import as_options
 from incrowd.errors import counted
@@ -81,9 +83,10 @@ class Screen:
 
     def data(self, found: Any) -> bool:  # noqa: ANN401
         """Print plain data as JSON, if that was asked for; return whether it was."""
+        logs.count(found)
         if self.as_json:
             self.out.quiet = False
-            self._print(json.dumps(found, ensure_ascii=False))
+            self._print(json.dumps(_finite(found), ensure_ascii=False, allow_nan=False))
             self.out.quiet = True
         return self.as_json
 
@@ -165,12 +168,22 @@ class Screen:
             loading = bars.add_task("starting", total=None)  # the libraries take a second
 
             def report(stage: str, done: int, total: int) -> None:
+                logs.enter(stage)
                 if stage not in tasks:
                     bars.update(loading, visible=False)
                     tasks[stage] = bars.add_task(stage, total=max(1, total), completed=done)
                 bars.update(tasks[stage], completed=done, total=max(1, total))
 
             yield report
+
+
+def _finite(found: Any) -> Any:  # noqa: ANN401
+    """Return plain data in which null stands for numbers that JSON does not have: NaN and infinities."""
+    if isinstance(found, float):
+        return found if math.isfinite(found) else None
+    if isinstance(found, Mapping):
+        return {name: _finite(value) for name, value in found.items()}
+    return [_finite(value) for value in found] if isinstance(found, list | tuple) else found
 
 
 def _without_original(verdict: Verdict) -> list[str]:

@@ -40,7 +40,7 @@ _NUMBERS = {
 _BOTH = re.compile(r"(--?[a-z][\w-]*) \(\w+=[^)]*\)|\w+=\S* \((--?[a-z][^)]*)\)")
 _GIVEN = re.compile(rf"\b({'|'.join([*OPTIONS, *OWN])})=('[^']*'|\"[^\"]*\"|\w[\w.]*)")
 _STATED = re.compile(rf"(?:(?<=^)|(?<= and )|(?<=, ))({'|'.join(OPTIONS)})(?= is\b)")
-_NAMED = re.compile(rf"\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
+_NAMED = re.compile(rf"(?<!['-])\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
 
 
 def as_options(text: str) -> str:
@@ -85,12 +85,23 @@ def explain_usage(error: Any) -> ParameterError:  # noqa: ANN401 - see above
     if kind == "BadParameter" and parameter is not None:
         name = _name(parameter)
         hint = f"use {_NUMBERS[name]}" if name in _NUMBERS else see
-        return ParameterError(f"The value of {parameter.param_type_name} {name} is not valid", hint)
+        return ParameterError(f"The value of {_origin(error, name)} is not valid", hint)
     if kind == "NoSuchOption":
         guesses = sorted(error.possibilities or [])
         hint = f"did you mean {' or '.join(guesses)}?" if guesses else see
         return ParameterError(f"There is no option '{error.option_name}'", hint)
     return ParameterError(error.format_message().rstrip("."), see)
+
+
+def _origin(error: Any, name: str) -> str:  # noqa: ANN401
+    """Say where a value comes from: what was typed, a variable, or a file."""
+    parameter, source = error.param, error.ctx.get_parameter_source(error.param.name) if error.ctx else None
+    if source is not None and source.name == "ENVIRONMENT":
+        return f"environment variable {parameter.envvar}"
+    typed = f"{parameter.param_type_name} {name}"
+    if source is not None and source.name == "DEFAULT_MAP":
+        return f"{typed} in '{error.ctx.meta.get('incrowd.config')}'"
+    return typed
 
 
 def _name(parameter: Any) -> str:  # noqa: ANN401

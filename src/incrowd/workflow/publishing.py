@@ -96,8 +96,9 @@ class Publication:
             "guarantees": [guarantee.to_dict() for guarantee in manifest.guarantees],
             "rows": dict(vars(manifest.rows)),
             "levels": self.release.levels,
+            "kind": manifest.payload,
+            **dict.fromkeys(("loss", "parts", "left_out")),
             **self.overview.details,
-            "columns": [dict(row) for row in self.overview.columns],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
