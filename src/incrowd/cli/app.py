@@ -9,7 +9,19 @@ import typer
 
 from incrowd.cli import attacking, evaluating
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
-from incrowd.cli.options import Jobs, Json, Method, Own, Query, Quiet, names, own_parameters
+from incrowd.cli.options import (
+    Existing,
+    IfExists,
+    Jobs,
+    Json,
+    Method,
+    Own,
+    Query,
+    Quiet,
+    is_wanted,
+    names,
+    own_parameters,
+)
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -49,14 +61,17 @@ def init(
     ] = None,
     missing_token: Tokens = None,
     query: Query = None,
+    if_exists: Existing = IfExists.FAIL,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
-    from incrowd import io, workflow
+    from incrowd import workflow
 
     screen = Screen(quiet=quiet, as_json=as_json)
-    io.refuse_existing(output)
+    if not is_wanted(output, if_exists):
+        screen.skipped(output)
+        return
     with screen.progress() as progress:
         found = workflow.propose(
             data, sensitive=sensitive, missing_tokens=missing_token or (), query=query, run=workflow.Run(progress)
@@ -77,7 +92,7 @@ def init(
 def publish(
     data: Data,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file made by init.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write; must not exist.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write.")],
     k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")],
     method: Method = None,
     l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
@@ -101,6 +116,7 @@ def publish(
     excel_safe: Annotated[
         bool, typer.Option("--excel-safe", help="Also write OUTPUT.excel.csv, in which no cell is a formula.")
     ] = False,
+    if_exists: Existing = IfExists.FAIL,
     query: Query = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -108,6 +124,9 @@ def publish(
 ) -> None:
     """Publish a table as a verified release folder."""
     screen = Screen(quiet=quiet, as_json=as_json)
+    if if_exists is IfExists.SKIP and not is_wanted(output, if_exists):
+        screen.skipped(output)
+        return
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
@@ -124,8 +143,8 @@ def publish(
             screen.aside(f"Note: {text}")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
-            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, query=query,
-            run=workflow.Run(progress, jobs),
+            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe,
+            if_exists="replace" if if_exists is IfExists.REPLACE else "fail", query=query, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
         screen.publication(done)
@@ -190,16 +209,17 @@ def audit(
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
     repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
+    if_exists: Existing = IfExists.FAIL,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Find out whom a model reveals, whoever made it; exit code 3 if somebody is in a crowd smaller than k."""
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
-        from incrowd import io, workflow
+        from incrowd import workflow
 
-        if repair is not None:
-            io.refuse_existing(repair)
+        if repair is not None and not is_wanted(repair, if_exists):
+            repair = None
         found = workflow.audit(
             model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
             class_public=class_public, trust=trust, run=workflow.Run(progress),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,12 +29,37 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of folds and samples; it pr
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables; warnings stay.")]
 
+
+class IfExists(StrEnum):
+    """What to do with output that exists already."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    REPLACE = "replace"
+
+
+Existing = Annotated[
+    IfExists,
+    typer.Option(
+        "--if-exists", help="What to do with output that exists: fail; skip it, and be done; replace it at the end."
+    ),
+]
+
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def names(text: str | None) -> list[str] | None:
     """Split comma-separated names."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def is_wanted(path: Path, if_exists: IfExists) -> bool:
+    """Tell whether a file is to be written; refuse one that exists unless something else was asked for."""
+    if if_exists is IfExists.FAIL:
+        from incrowd import io
+
+        io.refuse_existing(path)
+    return if_exists is not IfExists.SKIP or not os.path.lexists(path)
 
 
 def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -89,6 +90,11 @@ class Screen:
             self._print(json.dumps(_finite(found), ensure_ascii=False, allow_nan=False))
             self.out.quiet = True
         return self.as_json
+
+    def skipped(self, path: Path) -> None:
+        """Say that output was there already, and was left as it is."""
+        if not self.data({"skipped": str(path)}):
+            self.say(f"{path} exists already, and was left as it is.")
 
     def aside(self, text: str) -> None:
         """Print a line that is not part of the result, for somebody who is watching."""

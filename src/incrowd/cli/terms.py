@@ -25,7 +25,8 @@ OPTIONS = {
 OWN = ("cut", "loss", "mode", "recoding", "strict", "suppress")
 """Parameters of single methods that messages name."""
 
-_NUMBERS = {
+_VALUES = {
+    "--if-exists": "fail, skip or replace",
     "-k": "a whole number, at least 1",
     "-l": "a number, at least 1",
     "-t": "a number from 0 to 1",
@@ -84,10 +85,11 @@ def explain_usage(error: Any) -> ParameterError:  # noqa: ANN401 - see above
         return ParameterError(f"Missing {parameter.param_type_name} {_name(parameter)}{about}", see)
     if kind == "BadParameter" and parameter is not None:
         name = _name(parameter)
-        hint = f"use {_NUMBERS[name]}" if name in _NUMBERS else see
+        hint = f"use {_VALUES[name]}" if name in _VALUES else see
         return ParameterError(f"The value of {_origin(error, name)} is not valid", hint)
     if kind == "NoSuchOption":
-        guesses = sorted(error.possibilities or [])
+        typed = str(error.option_name)
+        guesses = sorted(name for name in error.possibilities or [] if name[:5] != "--no-" or typed[:4] == "--no")
         hint = f"did you mean {' or '.join(guesses)}?" if guesses else see
         return ParameterError(f"There is no option '{error.option_name}'", hint)
     return ParameterError(error.format_message().rstrip("."), see)

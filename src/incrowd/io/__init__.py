@@ -9,7 +9,7 @@ from incrowd.io.files import read, read_as, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
 from incrowd.io.frames import from_polars, kind_of, to_polars
 from incrowd.io.reading import Note, Reading
-from incrowd.io.staging import refuse_existing
+from incrowd.io.staging import recover, refuse_existing
 
 __all__ = [
     "FORMATS",
@@ -25,6 +25,7 @@ __all__ = [
     "kind_of",
     "read",
     "read_as",
+    "recover",
     "refuse_existing",
     "risky_cells",
     "to_polars",

@@ -134,14 +134,21 @@ class Release(ABC):
             promises_only=promises_only,
         )
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
         """Write the release folder, and beside it the private one, all of it or nothing; what was written is checked.
 
         The files are read back and verified under a temporary name; only then do they get their own.
+
+        Parameters
+        ----------
+        path
+            The folder to write.
+        replace
+            Replace a release that is there: it stays until the new one is verified, then they change places.
         """
         from incrowd.release.folder import save  # noqa: PLC0415
 
-        save(self, Path(path))
+        save(self, Path(path), replace=replace)
 
     @classmethod
     def load(cls, path: str | Path) -> Any:  # noqa: ANN401

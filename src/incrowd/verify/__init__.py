@@ -64,6 +64,7 @@ def verify(
         fact = "There is no release folder to verify"
         raise InputError(fact, _WHAT_TO_GIVE)
     folder = Path(release)
+    io.recover(folder)
     if not os.path.lexists(folder):
         fact = f"'{folder}' does not exist"
         raise InputError(fact, _WHAT_TO_GIVE)

@@ -174,6 +174,7 @@ def publish(
     ledger: str | Path | None = None,
     refuse_repeat: bool = False,
     excel_safe: bool = False,
+    if_exists: str = "fail",
     query: str | None = None,
     run: Run | None = None,
 ) -> Publication:
@@ -184,7 +185,7 @@ def publish(
     schema
         The schema, or its file.
     output
-        The folder to write, which must not exist; the owner's part is written beside it.
+        The folder to write; the owner's part is written beside it.
     method, parameters
         Name and parameters of the method; see `incrowd.methods`.
     seed, domains
@@ -195,14 +196,22 @@ def publish(
         File that records releases; with `refuse_repeat` a second one about the same people is refused.
     excel_safe
         Also write copies of the tables beside the folder, in which no cell is a formula.
+    if_exists
+        ``"fail"``: refuse a folder that is there; ``"replace"`` a release that is there, once the new one is verified.
     """
     from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
-    from incrowd.release.folder import private_folder
+    from incrowd.release.folder import check_replaceable, private_folder
 
     folder = Path(output)
     private = private_folder(folder)
-    for path in (folder, private):
+    replacing = if_exists == "replace"
+    if replacing:
+        check_replaceable(folder)
+    elif if_exists != "fail":
+        fact = f"if_exists is {if_exists!r}"
+        raise ParameterError(fact, "use 'fail' or 'replace'")
+    for path in () if replacing else (folder, private):
         io.refuse_existing(path)
     roles, given = read_schema(schema), dict(parameters or {})
     publisher = make(method or default_method(roles), **given)
@@ -222,10 +231,10 @@ def publish(
         notes = list(overview.notes)
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
-        copies = _copies_of(release, folder) if excel_safe else {}
+        copies = _copies_of(release, folder, replacing=replacing) if excel_safe else {}
         work("writing", 0, 1)
         with _recording(book, release, frame, folder, refuse=refuse_repeat) as repeated:
-            release.save(folder)
+            release.save(folder, replace=replacing)
         for path, table in copies.items():
             io.write_excel_safe(table, path)
         work.tell("writing", 1, 1)
@@ -254,12 +263,12 @@ def _about_the_same(book: Ledger | None, release: Release, frame: pl.DataFrame) 
     return [Path(entry.folder) for entry in earlier]
 
 
-def _copies_of(release: Release, folder: Path) -> dict[Path, pl.DataFrame]:
+def _copies_of(release: Release, folder: Path, *, replacing: bool) -> dict[Path, pl.DataFrame]:
     """Return the tables of a release, and where their copies for spreadsheets go: beside the folder, never into it."""
     stems, tables = release.stems(), release.written_tables()
     names = [folder.name] if len(stems) == 1 else [f"{folder.name}.{stem}" for stem in stems]
     paths = [folder.with_name(f"{name}.excel.csv") for name in names]
-    for path in paths:
+    for path in () if replacing else paths:
         io.refuse_existing(path)
     return dict(zip(paths, tables, strict=True))
 
