@@ -144,7 +144,8 @@ def publish(
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe,
-            if_exists="replace" if if_exists is IfExists.REPLACE else "fail", query=query, run=workflow.Run(progress, jobs),
+            if_exists="replace" if if_exists is IfExists.REPLACE else "fail", query=query,
+            run=workflow.Run(progress, jobs),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
         screen.publication(done)

@@ -14,7 +14,9 @@ from incrowd.errors import InputError
 from incrowd.verify.core import check
 from incrowd.verify.domain import Array
 from incrowd.verify.folder import check_folder
+from incrowd.verify.files import read_json
 from incrowd.verify.foreign import verify_table
+from incrowd.verify.manifest import FORMAT
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -74,12 +76,27 @@ def verify(
     if folder.name.endswith(".private") and (public := folder.with_name(folder.name.removesuffix(".private"))).is_dir():
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
+    _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
     if isinstance(original, str | Path):
         original = read_original(folder, original, query=query, progress=progress)
     elif original is not None:
         original = io.to_polars(original)
     return check_folder(folder, original, numbers)
+
+
+def _refuse_other_formats(folder: Path) -> None:
+    """Refuse what another version of incrowd can judge: it is neither right nor wrong here."""
+    manifest, _ = read_json(folder / "manifest.json", [])
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if isinstance(version, bool) or not isinstance(version, int):
+        return  # which is a violation
+    if version > FORMAT:
+        fact = f"'{folder}' has release format {version}, and this version of incrowd reads format {FORMAT}"
+        raise InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
+    if version == 1:
+        fact = f"'{folder}' has release format 1, which was never part of a published version of incrowd"
+        raise InputError(fact, "publish it again from the original")
 
 
 def _row_numbers(rows: Any) -> Array | None:  # noqa: ANN401
