@@ -117,6 +117,7 @@ def publish(
         bool, typer.Option("--excel-safe", help="Also write OUTPUT.excel.csv, in which no cell is a formula.")
     ] = False,
     if_exists: Existing = IfExists.FAIL,
+    force: Annotated[bool, typer.Option("--force", help="Try it even if the memory will not do.")] = False,
     query: Query = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -144,8 +145,8 @@ def publish(
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe,
-            if_exists="replace" if if_exists is IfExists.REPLACE else "fail", query=query,
-            run=workflow.Run(progress, jobs),
+            if_exists="replace" if if_exists is IfExists.REPLACE else "fail", force=force,
+            query=query, run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
         screen.publication(done)

@@ -101,6 +101,11 @@ class Screen:
         if not self.quiet and self.err.is_terminal:
             self.err.print(text, markup=False, soft_wrap=True)
 
+    def notice(self, text: str) -> None:
+        """Print a line for somebody who waits, on standard error."""
+        if not self.quiet:
+            self.err.print(text, markup=False, soft_wrap=True)
+
     def warn(self, warnings: Sequence[str]) -> None:
         """Print warnings on standard error, whatever the verbosity."""
         for text in warnings:

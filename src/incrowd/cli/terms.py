@@ -13,7 +13,8 @@ from incrowd.errors import ParameterError
 
 OPTIONS = {
     "alpha": "--alpha", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv", "domains": "--domains",
-    "excel_safe": "--excel-safe", "holdout": "--test", "jobs": "--jobs", "k": "-k", "known": "--known", "l": "-l",
+    "excel_safe": "--excel-safe", "force": "--force",
+    "holdout": "--test", "jobs": "--jobs", "k": "-k", "known": "--known", "l": "-l",
     "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
     "original": "--original", "public": "--public", "quasi": "--quasi", "query": "--query",
     "refuse_repeat": "--refuse-repeat", "rounding": "--rounding", "samples": "--samples", "seed": "--seed",

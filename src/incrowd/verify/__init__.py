@@ -13,8 +13,8 @@ from incrowd import io
 from incrowd.errors import InputError
 from incrowd.verify.core import check
 from incrowd.verify.domain import Array
-from incrowd.verify.folder import check_folder
 from incrowd.verify.files import read_json
+from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
 from incrowd.verify.manifest import FORMAT
 from incrowd.verify.source import read_original

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
+from incrowd.workflow.estimates import estimate, refuse_impossible, refuse_unreadable
 from incrowd.workflow.sources import Source, read_schema, read_source, working
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from incrowd.schema import Schema
 
 _BEFORE_WRITING = ("linking", "matching", "reconstruction")
+_LONG = 10.0  # seconds; shorter work needs no announcement
 _WITH_EARLIER = ("intersection", "differencing")
 
 
@@ -175,6 +177,7 @@ def publish(
     refuse_repeat: bool = False,
     excel_safe: bool = False,
     if_exists: str = "fail",
+    force: bool = False,
     query: str | None = None,
     run: Run | None = None,
 ) -> Publication:
@@ -198,6 +201,8 @@ def publish(
         Also write copies of the tables beside the folder, in which no cell is a formula.
     if_exists
         ``"fail"``: refuse a folder that is there; ``"replace"`` a release that is there, once the new one is verified.
+    force
+        Try it even if the memory will not do.
     """
     from incrowd.attacks.ledger import Ledger
     from incrowd.publish import default_method, make
@@ -223,7 +228,10 @@ def publish(
         raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as raised:
+        if not force:
+            refuse_unreadable(source)
         frame = read_source(source, replace(roles.reading, query=query), run=work)
+        _foresee(publisher.name, frame.height, len(roles.quasi), work, force=force)
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
@@ -240,6 +248,17 @@ def publish(
         work.tell("writing", 1, 1)
     found = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
     return Publication(release, folder, private, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(found)))
+
+
+def _foresee(method: str, rows: int, columns: int, run: Run, *, force: bool) -> None:
+    """Say how long it will take, if that is long; refuse what surely does not fit into the memory."""
+    found = estimate(method, rows, columns)
+    if found is None:
+        return
+    if not force:
+        refuse_impossible(found, rows, columns)
+    if found.seconds >= _LONG:
+        run.announce(f"This takes {found}.")
 
 
 @contextmanager
