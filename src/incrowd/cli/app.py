@@ -101,7 +101,7 @@ def publish(
     alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
     option: Own = None,
     seed: Annotated[
-        int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
+        int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
     attack: Annotated[
         bool, typer.Option("--attack", help="Attack it first; write nothing if an attack succeeds.")
@@ -198,15 +198,18 @@ def audit(
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Schema file; its quasi-identifiers are public.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Size of the smallest crowd.")] = 10,
     public: Annotated[
         str | None, typer.Option(help="For rules: items that somebody may know, comma-separated.")
     ] = None,
     people: Annotated[
-        int | None, typer.Option(help="For rules without a table: how many people they are about.")
+        int | None, typer.Option(min=1, help="For rules without a table: how many people they are about.")
     ] = None,
     rounding: Annotated[
-        float, typer.Option(min=0.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals.")
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals."
+        ),
     ] = 0.0,
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,

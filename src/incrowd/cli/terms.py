@@ -42,7 +42,7 @@ _VALUES = {
 _BOTH = re.compile(r"(--?[a-z][\w-]*) \(\w+=[^)]*\)|\w+=\S* \((--?[a-z][^)]*)\)")
 _GIVEN = re.compile(rf"\b({'|'.join([*OPTIONS, *OWN])})=('[^']*'|\"[^\"]*\"|\w[\w.]*)")
 _STATED = re.compile(rf"(?:(?<=^)|(?<= and )|(?<=, ))({'|'.join(OPTIONS)})(?= is\b)")
-_NAMED = re.compile(rf"(?<!['-])\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
+_NAMED = re.compile(rf"(?<!['-])\b({'|'.join(name for name in OPTIONS if '_' in name)})\b(?!,)")
 
 
 def as_options(text: str) -> str:

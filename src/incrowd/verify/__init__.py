@@ -59,7 +59,7 @@ def verify(
         fact = f"Without quasi-identifiers, {', '.join(foreign)} cannot be checked"
         hint = (
             "name them with quasi=[...] (--quasi) for a table from elsewhere; "
-            "a release folder has its own promises, so leave out k, l, t and alpha"
+            "a release folder has its own promises, so leave out k=... (-k, -l, -t and --alpha)"
         )
         raise InputError(fact, hint)
     if not isinstance(release, str | Path):

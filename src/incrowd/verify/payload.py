@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
@@ -160,7 +161,9 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
         wrong, scale, lo, hi = read_cells(q, frame[f"{q.name}.lo"], frame[f"{q.name}.hi"])
         problems += wrong
         found.append((scale, lo, hi))
-    if not findings.judge("cells", problems, f"all inside the domains of {len(claims.quasi)} quasi-identifiers"):
+    if not findings.judge(
+        "cells", problems, f"all inside the domains of {counted(len(claims.quasi), 'quasi-identifier')}"
+    ):
         return None
     scales = [scale for scale, _, _ in found]
     cells = make_cells([a for _, a, _ in found], [b for _, _, b in found], [s.n_codes for s in scales], frame.height)
@@ -171,7 +174,7 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
             if wrong_cell.any():
                 problems += wrong_rows(wrong_cell[cells.cell[m]], f"have a cell of {q.name!r} that its hierarchy lacks")
     n_cells = sum(map(len, cells.lo))
-    findings.judge("legal cells", problems, f"{n_cells} distinct cells, all leaves, nodes or ranges")
+    findings.judge("legal cells", problems, f"{counted(n_cells, 'distinct cell')}, all leaves, nodes or ranges")
     return cells, scales
 
 
