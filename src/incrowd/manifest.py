@@ -281,8 +281,7 @@ class Manifest:
         if not isinstance(data, dict):
             raise _unreadable(where)
         if data.get("format") != FORMAT:
-            fact = f"{where} has format {data.get('format')!r}, and this version reads format {FORMAT}"
-            raise InputError(fact, "install the version of incrowd that wrote it")
+            raise _other_format(data.get("format"), where)
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
             return kind._read(data)
@@ -415,6 +414,17 @@ def _number(value: float | None) -> str:
 
 def _frozen(value: Any) -> Any:  # noqa: ANN401 - plain data
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _other_format(found: object, where: str) -> InputError:
+    """Say what to do with a release that this version cannot read."""
+    if found == 1:
+        fact = f"{where} has format 1, which was never part of a published version of incrowd"
+        return InputError(fact, "publish the table again from the original")
+    if not isinstance(found, int) or found < FORMAT:
+        return _unreadable(where)
+    fact = f"{where} has format {found}, and this version of incrowd reads format {FORMAT}"
+    return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 
 def _unreadable(where: str) -> InputError:

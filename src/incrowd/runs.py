@@ -41,10 +41,13 @@ class Run:
         Called with (stage, done, total).
     workers
         Threads of one release, or processes of a comparison. Without it, threads as in `workers`, and one process.
+    notice
+        Called with a sentence for somebody who waits: how long it will take.
     """
 
     progress: Progress | None = None
     workers: int | None = None
+    notice: Callable[[str], None] | None = None
     _cancelled: Event = field(default_factory=Event, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -62,6 +65,11 @@ class Run:
         """Tell how far the work is, where it is too late to stop."""
         if self.progress is not None:
             self.progress(stage, done, total)
+
+    def announce(self, text: str) -> None:
+        """Say something to somebody who waits."""
+        if self.notice is not None:
+            self.notice(text)
 
     def cancel(self) -> None:
         """Ask the work to stop; any thread may."""

@@ -100,7 +100,7 @@ def test_rules_in_every_format_of_tables(folder, incrowd, suffix):
         (("model.skops",), "table that it was fitted with"),
         (("data.toml", "data.csv", "-s", "data.toml"), "not a model file"),
         (("rules.csv",), "--public"),
-        (("model.skops", "data.csv", "-s", "data.toml", "-k", "0"), "k is 0"),
+        (("model.skops", "data.csv", "-s", "data.toml", "-k", "0"), "The value of option -k is not valid"),
     ],
 )
 def test_bad_input_is_said_plainly(incrowd, arguments, said):

@@ -193,3 +193,11 @@ def test_wrong_usage(home, monkeypatch, capsys):
     code, _, err = publish(monkeypatch, capsys, "-l", "1.5", "--l-kind", "most")
     assert code == 2
     assert "--l-kind is 'most'" in err
+
+
+def test_too_little_memory_is_said_in_options(home, monkeypatch, capsys):
+    from incrowd.workflow import estimates
+
+    monkeypatch.setattr(estimates, "available_memory", lambda: 10**6)
+    assert_refused(home, monkeypatch, capsys, 2, "This needs about", "MB of memory for 20 rows", "--force tries it")
+    assert publish(monkeypatch, capsys, "--force")[0] == 0

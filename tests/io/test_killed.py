@@ -158,7 +158,7 @@ except InputError as error:
 
 
 def test_who_cleans_in_the_moment_before_the_lock_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, seen = staging._opened, []
+    opened, seen = staging.opened, []
 
     def cleaned_before(folder: Path) -> int | None:
         seen.append(folder)
@@ -166,7 +166,7 @@ def test_who_cleans_in_the_moment_before_the_lock_does_no_harm(tmp_path: Path, m
             folder.rmdir()
         return opened(folder)
 
-    monkeypatch.setattr(staging, "_opened", cleaned_before)
+    monkeypatch.setattr(staging, "opened", cleaned_before)
     save(tmp_path, "first")
     assert len(seen) == 2
     assert_saved(tmp_path, "first")

@@ -103,7 +103,7 @@ def test_projections_are_published_in_the_same_words(tmp_path):
     done = workflow.publish(FRAME, SCHEMA, tmp_path / "out", method="dmpd", parameters=asked, seed=1)
     found = done.to_dict()
     assert found["parts"] == done.release.parts
-    assert "loss" not in found
+    assert (found["kind"], found["loss"]) == ("projections", None)
     with pytest.raises(ic.ParameterError, match="projections"):
         workflow.publish(FRAME, SCHEMA, tmp_path / "other", method="dmpd", parameters=asked, attacked=True)
 

@@ -9,7 +9,22 @@ import typer
 
 from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
-from incrowd.cli.options import How, Jobs, Json, Method, Own, Private, Quiet, names, own_parameters, reads
+from incrowd.cli.options import (
+    Existing,
+    How,
+    IfExists,
+    Jobs,
+    Json,
+    Method,
+    Own,
+    Private,
+    Quiet,
+    is_there,
+    is_wanted,
+    names,
+    own_parameters,
+    reads,
+)
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -20,7 +35,7 @@ app = typer.Typer(
     help="Publish tables in which every person is hidden in a crowd of at least k, and check that they are.",
     epilog=CODES,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -67,7 +82,7 @@ def publish(
     alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
     option: Own = None,
     seed: Annotated[
-        int | None, typer.Option(help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
+        int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
     attack: Annotated[
         bool, typer.Option("--attack", help="Attack it first; write nothing if an attack succeeds.")
@@ -86,12 +101,12 @@ def publish(
     append: Annotated[
         bool, typer.Option("--append", help="Append to the database table, if it is a release already.")
     ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the database table, if it is a release already.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="The same as --if-exists replace.")] = False,
     dataset: Annotated[
         bool, typer.Option("--dataset", help="Write OUTPUT as a Parquet dataset: a folder of parts, for Spark.")
     ] = False,
+    if_exists: Existing = IfExists.FAIL,
+    force: Annotated[bool, typer.Option("--force", help="Try it even if the memory will not do.")] = False,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -99,6 +114,9 @@ def publish(
 ) -> None:
     """Publish a table as a verified release."""
     screen = Screen(quiet=quiet, as_json=as_json)
+    if if_exists is IfExists.SKIP and is_there(output):
+        screen.skipped(output)
+        return
     given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
@@ -116,8 +134,8 @@ def publish(
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
-            replace=replace, dataset=dataset, reading=reading,
-            run=workflow.Run(progress, jobs),
+            replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, reading=reading,
+            run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
         screen.publication(done)
@@ -177,15 +195,18 @@ def audit(
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Schema file; its quasi-identifiers are public.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Size of the smallest crowd.")] = 10,
     public: Annotated[
         str | None, typer.Option(help="For rules: items that somebody may know, comma-separated.")
     ] = None,
     people: Annotated[
-        int | None, typer.Option(help="For rules without a table: how many people they are about.")
+        int | None, typer.Option(min=1, help="For rules without a table: how many people they are about.")
     ] = None,
     rounding: Annotated[
-        float, typer.Option(min=0.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals.")
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals."
+        ),
     ] = 0.0,
     class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
     l: Annotated[
@@ -196,6 +217,7 @@ def audit(
     ] = None,
     trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
     repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -203,11 +225,11 @@ def audit(
     """Find out whom a model reveals, whoever made it; exit code 3 if somebody is in a crowd smaller than k."""
     screen = Screen(quiet=quiet, as_json=as_json)
     with screen.progress() as progress:
-        from incrowd import io, workflow
+        from incrowd import workflow
         from incrowd.audit import Audit
 
-        if repair is not None:
-            io.refuse_existing(repair)
+        if repair is not None and not is_wanted(repair, if_exists):
+            repair = None
         found = workflow.audit(
             model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
             class_public=class_public, l=l, max_confidence=max_confidence, trust=trust, reading=reading,
@@ -243,16 +265,27 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """List the methods: paper, promise, recoding, cost."""
-    from incrowd.publish import describe
+    from incrowd.publish import describe, find_publisher
     from incrowd.publish import methods as known
 
     screen = Screen(as_json=as_json)
     if name is not None:
-        Screen().say(describe(name))
-    elif not screen.data(known()):
+        text, named = describe(name), find_publisher(name).name
+        about = next(row for row in known() if row["name"] == named)
+        if not screen.data({**_plain_method(about), "description": text}):
+            screen.say(text)
+    elif not screen.data([_plain_method(row) for row in known()]):
         shown = ("name", "paper", "promises", "recoding")
         screen.table("Methods", [{name: row[name] for name in shown} for row in known()])
         screen.say("More about one of them, with its parameters: incrowd methods NAME")
+
+
+def _plain_method(row: dict[str, str]) -> dict[str, Any]:
+    """Return the facts about a method for programs."""
+    needs = row.get("needs hierarchies") == "yes"
+    parameters = [part for part in row.get("parameters", "").split(", ") if part]
+    facts = {name: row.get(name, "") for name in ("name", "paper", "promises", "recoding", "cost")}
+    return {**facts, "needs_hierarchies": needs, "parameters": parameters}
 
 
 @app.command()

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli.exits import NOT_MET, keep
-from incrowd.cli.options import How, Jobs, Json, Method, Own, Quiet, Seed, own_parameters
+from incrowd.cli.options import (
+    Existing,
+    How,
+    IfExists,
+    Jobs,
+    Json,
+    Method,
+    Own,
+    Quiet,
+    Seed,
+    is_wanted,
+    own_parameters,
+)
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import OPTIONS
 from incrowd.errors import ParameterError
@@ -52,6 +64,7 @@ def evaluate(
     seed: Seed = 0,
     plot: _Plot = None,
     dark: _Dark = False,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -59,7 +72,7 @@ def evaluate(
 ) -> None:
     """Measure how much accuracy classifiers keep when they are trained on a release."""
     screen = Screen(quiet=quiet, as_json=as_json)
-    _check_plot(plot)
+    plot = _wanted_plot(plot, if_exists)
     given = {name: value for name, value in {"k": k, "l": l}.items() if value is not None}
     given |= own_parameters(option, _TAKEN)
     with screen.progress() as progress:
@@ -100,13 +113,14 @@ def compare(
     ] = None,
     plot: _Plot = None,
     dark: _Dark = False,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare methods on one table: how much accuracy classifiers keep at each k."""
     screen = Screen(quiet=quiet, as_json=as_json)
-    _check_plot(plot)
+    plot = _wanted_plot(plot, if_exists)
     if store is not None:
         keep("What is finished is in the store: the same command continues from there.")
     with screen.progress() as progress:
@@ -142,11 +156,11 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> list[Any]
         raise ParameterError(fact, "use numbers, comma-separated: 5,10,50") from None
 
 
-def _check_plot(plot: Path | None) -> None:
-    """Refuse a figure that could not be written, before anything is computed."""
-    if plot is None:
-        return
-    from incrowd import io, plots
+def _wanted_plot(plot: Path | None, if_exists: IfExists) -> Path | None:
+    """Refuse a figure that could not be written, before anything is computed; return one that is to be drawn."""
+    if plot is None or not is_wanted(plot, if_exists):
+        return None
+    from incrowd import plots
 
-    io.refuse_existing(plot)
     plots.check_file(plot)
+    return plot

@@ -30,11 +30,20 @@ from incrowd.errors import (
     VerificationError,
 )
 
-FAULT, BAD_INPUT, NOT_MET, NOT_CHECKED, INTERRUPTED = 1, 2, 3, 4, 130
-CODES = (
-    "Exit codes: 0 done, 2 bad input, 3 privacy not met, 4 could not be checked, "
-    "130 stopped by Ctrl-C, 143 by SIGTERM, 1 a bug in incrowd."
-)
+DONE, FAULT, BAD_INPUT, NOT_MET, NOT_CHECKED, HUNG_UP, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 129, 130, 143
+EXIT_CODES = {
+    DONE: ("done", "what was asked for is done; a check holds as far as it could be made"),
+    FAULT: ("bug", "a bug in incrowd; please report it"),
+    BAD_INPUT: ("bad input", "an option, a file, a schema or the memory is not as it must be; nothing was written"),
+    NOT_MET: ("privacy not met", "a promise is broken, or no release can keep it; nothing was written"),
+    NOT_CHECKED: ("could not be checked", "a promise could not be checked with the original that was given"),
+    HUNG_UP: ("stopped by SIGHUP", "the terminal was closed; what was written is complete"),
+    INTERRUPTED: ("stopped by Ctrl-C", "what was written is listed, and complete"),
+    TERMINATED: ("stopped by SIGTERM", "what was written is listed, and complete"),
+}
+"""Every way to end: a name, as in the log, and what it means. docs/operations.md has the same table."""
+
+CODES = f"Exit codes: {', '.join(f'{code} {name}' for code, (name, _) in EXIT_CODES.items())}."
 
 _SIGNALS = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
 _NO_MEMORY = (
@@ -62,6 +71,7 @@ class _State:
     def __init__(self) -> None:
         self.signal: int | None = None
         self.kept: str | None = None
+        self.as_json = "--json" in sys.argv
         self.written_before = _written_paths()
 
 
@@ -73,6 +83,11 @@ def keep(text: str) -> None:
     _state.kept = text
 
 
+def answer_in_json() -> None:
+    """Note that errors are to be told as JSON: a file or a variable may have asked for it."""
+    _state.as_json = True
+
+
 def run() -> None:
     """Run the command line and leave with its exit code."""
     global _state  # noqa: PLW0603 - one command line per process
@@ -80,16 +95,28 @@ def run() -> None:
     with _handlers(), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # what matters is in the result
         warnings.simplefilter("ignore", QualityWarning)
+        problem: BaseException | None = None
         try:
             _escape_unknown_characters()
             from incrowd.cli.app import app
+            from incrowd.cli.commands import equip
 
-            code = app(standalone_mode=False) or 0
+            equip(app)
+            code = app(standalone_mode=False, prog_name="incrowd") or DONE
             code = _stopped() if code == INTERRUPTED else code
         except BaseException as error:
+            problem = error
             code = _end(error)
         code = _flush(code)
+        _log(code, problem)
     sys.exit(code)
+
+
+def _log(code: int, problem: BaseException | None) -> None:
+    logs = sys.modules.get("incrowd.cli.logs")  # it may have been too early to load it
+    if logs is not None:
+        name, _ = EXIT_CODES.get(code, (f"stopped by signal {code - 128}", ""))
+        logs.finish(code, name, None if isinstance(problem, SystemExit) else problem)
 
 
 def _end(error: BaseException) -> int:
@@ -126,7 +153,7 @@ def _end(error: BaseException) -> int:
 
 def complain(error: IncrowdError, code: int) -> int:
     """Say what is wrong, for people or as JSON, and return the exit code."""
-    if "--json" in sys.argv:
+    if _state.as_json:
         hint = None if error.hint is None else as_options(error.hint)
         found: dict[str, Any] = {"error": type(error).__name__, "fact": as_options(error.fact), "hint": hint}
         found |= {name: getattr(error, name) for name in ("best", "violations") if hasattr(error, name)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli.exits import BAD_INPUT
-from incrowd.cli.options import How, Json, Quiet, own_parameters
+from incrowd.cli.options import Existing, How, IfExists, Json, Quiet, is_wanted, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import counted
 
@@ -44,16 +44,16 @@ def hierarchy(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the tree, one row per value, one column per level.")
     ] = None,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Propose the hierarchy of a column, draw it, or check a file of yours: exit code 2 if it lacks values."""
     screen = Screen(quiet=quiet, as_json=as_json)
-    if output is not None:
-        from incrowd import io
-
-        io.refuse_existing(output)
+    if output is not None and not is_wanted(output, if_exists):
+        screen.skipped(output)
+        return
     with screen.progress() as progress:
         from incrowd import workflow
 

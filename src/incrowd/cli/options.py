@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
@@ -52,6 +54,22 @@ READING: dict[str, Any] = {
 How: TypeAlias = Any
 """All of them together: an `incrowd.io.Reading`, which is loaded when a command runs."""
 
+
+class IfExists(StrEnum):
+    """What to do with output that exists already."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    REPLACE = "replace"
+
+
+Existing = Annotated[
+    IfExists,
+    typer.Option(
+        "--if-exists", help="What to do with output that exists: fail; skip it, and be done; replace it at the end."
+    ),
+]
+
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
@@ -96,6 +114,22 @@ def _reading(given: dict[str, Any]) -> How:
 def names(text: str | None) -> list[str] | None:
     """Split comma-separated names."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def is_there(output: str) -> bool:
+    """Tell whether a release is there: its folder or file, or its table in a database."""
+    from incrowd import io
+
+    return io.has_manifest(output) if io.is_url(output) else os.path.lexists(output)
+
+
+def is_wanted(path: Path, if_exists: IfExists) -> bool:
+    """Tell whether a file is to be written; refuse one that exists unless something else was asked for."""
+    if if_exists is IfExists.FAIL:
+        from incrowd import io
+
+        io.refuse_existing(path)
+    return if_exists is not IfExists.SKIP or not os.path.lexists(path)
 
 
 def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str, Any]:

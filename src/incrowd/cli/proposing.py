@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli.options import How, Json, Quiet
+from incrowd.cli.options import Existing, How, IfExists, Json, Quiet, is_wanted
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import as_options
 
@@ -32,15 +32,18 @@ def init(
     missing_token: Annotated[
         list[str] | None, typer.Option("--missing-token", help="Text that means missing, such as '?'. Repeatable.")
     ] = None,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Propose a schema for a table: roles, types and hierarchies, each with a reason. Edit it before you publish."""
-    from incrowd import io, workflow
+    from incrowd import workflow
 
     screen = Screen(quiet=quiet, as_json=as_json)
-    io.refuse_existing(output)
+    if not is_wanted(output, if_exists):
+        screen.skipped(output)
+        return
     with screen.progress() as progress:
         found = workflow.propose(
             data, sensitive=sensitive, target=target, missing_tokens=missing_token or (), reading=reading,

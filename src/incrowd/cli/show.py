@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from incrowd.cli import logs
 from incrowd.cli.exits import mute_output, unwritable_output
 from incrowd.cli.terms import as_options
 from incrowd.errors import counted
@@ -88,15 +91,26 @@ class Screen:
 
     def data(self, found: Any) -> bool:  # noqa: ANN401
         """Print plain data as JSON, if that was asked for; return whether it was."""
+        logs.count(found)
         if self.as_json:
             self.out.quiet = False
-            self._print(json.dumps(found, ensure_ascii=False))
+            self._print(json.dumps(_finite(found), ensure_ascii=False, allow_nan=False))
             self.out.quiet = True
         return self.as_json
+
+    def skipped(self, path: Path | str) -> None:
+        """Say that output was there already, and was left as it is."""
+        if not self.data({"skipped": str(path)}):
+            self.say(f"{path} exists already, and was left as it is.")
 
     def aside(self, text: str) -> None:
         """Print a line that is not part of the result, for somebody who is watching."""
         if not self.quiet and self.err.is_terminal:
+            self.err.print(text, markup=False, soft_wrap=True)
+
+    def notice(self, text: str) -> None:
+        """Print a line for somebody who waits, on standard error."""
+        if not self.quiet:
             self.err.print(text, markup=False, soft_wrap=True)
 
     def warn(self, warnings: Sequence[str]) -> None:
@@ -176,12 +190,22 @@ class Screen:
             loading = bars.add_task("starting", total=None)  # the libraries take a second
 
             def report(stage: str, done: int, total: int) -> None:
+                logs.enter(stage)
                 if stage not in tasks:
                     bars.update(loading, visible=False)
                     tasks[stage] = bars.add_task(stage, total=max(1, total), completed=done)
                 bars.update(tasks[stage], completed=done, total=max(1, total))
 
             yield report
+
+
+def _finite(found: Any) -> Any:  # noqa: ANN401
+    """Return plain data in which null stands for numbers that JSON does not have: NaN and infinities."""
+    if isinstance(found, float):
+        return found if math.isfinite(found) else None
+    if isinstance(found, Mapping):
+        return {name: _finite(value) for name, value in found.items()}
+    return [_finite(value) for value in found] if isinstance(found, list | tuple) else found
 
 
 def _without_original(verdict: Verdict) -> list[str]:

@@ -14,7 +14,8 @@ from incrowd.errors import ParameterError
 OPTIONS = {
     "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
-    "domains": "--domains", "encoding": "--encoding", "excel_safe": "--excel-safe", "format": "--format",
+    "domains": "--domains", "encoding": "--encoding", "excel_safe": "--excel-safe", "force": "--force",
+    "format": "--format",
     "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
     "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
     "original": "--original", "private": "--private", "public": "--public", "quasi": "--quasi", "query": "--query",
@@ -28,7 +29,8 @@ OPTIONS = {
 OWN = ("cut", "loss", "mode", "recoding", "strict", "suppress")
 """Parameters of single methods that messages name."""
 
-_NUMBERS = {
+_VALUES = {
+    "--if-exists": "fail, skip or replace",
     "-k": "a whole number, at least 1",
     "-l": "a number, at least 1",
     "-t": "a number from 0 to 1",
@@ -43,7 +45,7 @@ _NUMBERS = {
 _BOTH = re.compile(r"(--?[a-z][\w-]*) \(\w+=[^)]*\)|\w+=\S* \((--?[a-z][^)]*)\)")
 _GIVEN = re.compile(rf"\b({'|'.join([*OPTIONS, *OWN])})=('[^']*'|\"[^\"]*\"|\w[\w.]*)")
 _STATED = re.compile(rf"(?:(?<=^)|(?<= and )|(?<=, ))({'|'.join(OPTIONS)})(?= is\b)")
-_NAMED = re.compile(rf"\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
+_NAMED = re.compile(rf"(?<!['-])\b({'|'.join(name for name in OPTIONS if '_' in name)})\b(?!,)")
 
 
 def as_options(text: str) -> str:
@@ -87,13 +89,25 @@ def explain_usage(error: Any) -> ParameterError:  # noqa: ANN401 - see above
         return ParameterError(f"Missing {parameter.param_type_name} {_name(parameter)}{about}", see)
     if kind == "BadParameter" and parameter is not None:
         name = _name(parameter)
-        hint = f"use {_NUMBERS[name]}" if name in _NUMBERS else see
-        return ParameterError(f"The value of {parameter.param_type_name} {name} is not valid", hint)
+        hint = f"use {_VALUES[name]}" if name in _VALUES else see
+        return ParameterError(f"The value of {_origin(error, name)} is not valid", hint)
     if kind == "NoSuchOption":
-        guesses = sorted(error.possibilities or [])
+        typed = str(error.option_name)
+        guesses = sorted(name for name in error.possibilities or [] if name[:5] != "--no-" or typed[:4] == "--no")
         hint = f"did you mean {' or '.join(guesses)}?" if guesses else see
         return ParameterError(f"There is no option '{error.option_name}'", hint)
     return ParameterError(error.format_message().rstrip("."), see)
+
+
+def _origin(error: Any, name: str) -> str:  # noqa: ANN401
+    """Say where a value comes from: what was typed, a variable, or a file."""
+    parameter, source = error.param, error.ctx.get_parameter_source(error.param.name) if error.ctx else None
+    if source is not None and source.name == "ENVIRONMENT":
+        return f"environment variable {parameter.envvar}"
+    typed = f"{parameter.param_type_name} {name}"
+    if source is not None and source.name == "DEFAULT_MAP":
+        return f"{typed} in '{error.ctx.meta.get('incrowd.config')}'"
+    return typed
 
 
 def _name(parameter: Any) -> str:  # noqa: ANN401

@@ -67,8 +67,9 @@ class Comparison:
         return pl.DataFrame([dict(row) for row in self.rows], infer_schema_length=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
-        return {**self.about, "rows": [dict(row) for row in self.rows]}
+        """Return everything as JSON values; every row has every key."""
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        return {**self.about, "rows": [{name: row.get(name) for name in names} for row in self.rows]}
 
     def __str__(self) -> str:
         plain = all(row["l"] == 1 for row in self.rows)

@@ -83,11 +83,12 @@ class Evaluation:
         return pl.DataFrame(list(self.records), infer_schema_length=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return everything as JSON values; every record has every key."""
+        names = list(dict.fromkeys(name for record in self.records for name in record))
         return {
             **self.about,
             "classifiers": self.frame.to_dicts(),
-            "records": list(self.records),
+            "records": [{name: record.get(name) for name in names} for record in self.records],
             "notes": [*self.notes],
         }
 

@@ -14,7 +14,7 @@ from incrowd.io.formats import FORMATS, Format, find_format, format_of
 from incrowd.io.frames import from_polars, kind_of, to_polars
 from incrowd.io.places import Place, find_place, place_of
 from incrowd.io.reading import FILE_SETTINGS, Findings, Note, Reading
-from incrowd.io.staging import refuse_existing
+from incrowd.io.staging import recover, refuse_existing
 
 __all__ = [
     "FILE_SETTINGS",
@@ -46,6 +46,7 @@ __all__ = [
     "read",
     "read_as",
     "read_with_findings",
+    "recover",
     "refuse_existing",
     "risky_cells",
     "storing",

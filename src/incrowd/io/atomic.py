@@ -10,16 +10,19 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from collections import deque
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from incrowd.errors import IncrowdError, InputError
-from incrowd.io.staging import Staging, refuse_existing, sync_file, sync_folder, sync_tree, uninterrupted
+from incrowd.io.locking import lock
+from incrowd.io.staging import Staging, opened, refuse_existing, sync_file, sync_folder, sync_tree, uninterrupted
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_PAUSE = 0.01  # seconds; folders change places in less
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 
 _written: deque[Path | str] = deque(maxlen=100)
@@ -103,7 +106,9 @@ def atomic_folder(path: str | Path, *, owner_only: bool = False) -> Iterator[Pat
 
 
 @contextmanager
-def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) -> Iterator[tuple[Path, ...]]:
+def atomic_folders(
+    *paths: str | Path, owner_only: Collection[str | Path] = (), replace: bool = False
+) -> Iterator[tuple[Path, ...]]:
     """Give one temporary folder per path; either all of them appear at the end, or none.
 
     The first of them appears last: whoever sees it sees the others too, even if the process is killed. Others that a
@@ -115,6 +120,8 @@ def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) 
         Folders that do not exist yet, all in one folder, which does.
     owner_only
         Those of the paths that stay closed to other users.
+    replace
+        They may exist: the older ones stay until the new ones are complete, change places with them, and are removed.
     """
     targets = [Path(path) for path in paths]
     private = {Path(path) for path in owner_only}
@@ -122,7 +129,7 @@ def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) 
         fact = "Folders that appear together must lie in one folder"
         raise InputError(fact, "give names in the same folder")
     with _staged(targets[0]) as staging:
-        for target in targets:
+        for target in targets if not replace else ():
             refuse_existing(target)
         temporaries = tuple(staging.folder / target.name for target in targets)
         for target, temporary in zip(targets, temporaries, strict=True):
@@ -130,8 +137,8 @@ def atomic_folders(*paths: str | Path, owner_only: Collection[str | Path] = ()) 
         yield temporaries
         for temporary in temporaries:
             sync_tree(temporary)
-        with uninterrupted():
-            staging.place(targets)
+        with uninterrupted(), _alone(targets[0].parent) if replace else nullcontext():
+            staging.place(targets, replace=replace)
             _written.extend(targets)
 
 
@@ -153,6 +160,19 @@ def atomic_paths(*paths: Path) -> Iterator[tuple[Path, ...]]:
         with uninterrupted():
             staging.place(list(paths))
             _written.extend(paths)
+
+
+@contextmanager
+def _alone(parent: Path) -> Iterator[None]:
+    """Let one process at a time replace folders in a folder: of two at once, each would place a part."""
+    handle = opened(parent)
+    try:
+        while handle is not None and lock(handle) is False:
+            time.sleep(_PAUSE)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 @contextmanager

@@ -3,7 +3,10 @@
 A staging folder lies beside its targets, is hidden and closed to other users, and is locked as long as its process
 lives. Before the first of several targets gets its name, a journal in it says which folder will become which target.
 The last target to get its name is the *commit point*: before, everything can be taken back, by this process or by the
-next one that writes beside it; afterwards everything is there.
+next one that writes beside it or reads what was written; afterwards everything is there.
+
+A target that replaces an older one changes places with it, which the file system does in one step where it can (Linux,
+macOS); elsewhere the older one is moved into the staging folder first, and brought back if the process is killed then.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from pathlib import Path
 from types import FrameType
 
 from incrowd.errors import InputError
+from incrowd.io.exchanging import exchange
 from incrowd.io.locking import lock
 
 _JOURNAL = ".incrowd-journal"
+_OLD = ".incrowd-old-"  # before the name of what is being replaced
 _NAME = re.compile(r"\..+\.[0-9a-f]{16}\.incrowd")
 _MOST = 40  # characters of a target's name that a staging folder repeats: names end at 255 bytes
 _OTHERS_MAY_WRITE = 0o022
@@ -52,7 +57,7 @@ class Staging:
         while True:
             folder = target.parent / f".{target.name[:_MOST]}.{secrets.token_hex(8)}.incrowd"
             folder.mkdir(mode=0o700)
-            handle = _opened(folder)
+            handle = opened(folder)
             # Somebody who cleans may take it for a left one in the moment before it is locked.
             if handle is None and folder.is_dir():
                 return cls(folder, None)  # a system that opens no folders, where nobody cleans
@@ -61,18 +66,25 @@ class Staging:
                     return cls(folder, handle)
                 os.close(handle)
 
-    def place(self, targets: list[Path]) -> None:
-        """Give each target, made in here under its own name, its name outside: all of them or none; the first last."""
+    def place(self, targets: list[Path], *, replace: bool = False) -> None:
+        """Give each target, made in here under its own name, its name outside: all of them or none; the first last.
+
+        With `replace`, a target that is there already comes into this folder instead.
+        """
         made = {target.name: _identity(self.folder / target.name) for target in targets}
-        if len(made) > 1:
+        if len(made) > 1 or replace:
             journal = self.folder / _JOURNAL
             journal.write_text(json.dumps({"commit": targets[0].name, "made": made}), encoding="utf-8")
             sync_file(journal)
             sync_folder(self.folder)
         try:
             for target in reversed(targets):
-                refuse_existing(target)
-                (self.folder / target.name).rename(target)
+                new = self.folder / target.name
+                if replace and os.path.lexists(target):
+                    _put_in_place(new, target)
+                else:
+                    refuse_existing(target)
+                    new.rename(target)
                 sync_folder(target.parent)
         except OSError:
             # Another run was faster: a folder with something in it is never replaced.
@@ -92,7 +104,7 @@ def refuse_existing(target: Path) -> None:
     """Refuse a target that is there already."""
     if os.path.lexists(target):
         fact = f"'{target}' already exists"
-        raise InputError(fact, "choose another name, or remove it first; nothing is ever overwritten")
+        raise InputError(fact, "choose another name, or remove it first; nothing is overwritten unless you ask for it")
 
 
 @contextmanager
@@ -145,6 +157,14 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def recover(path: Path) -> None:
+    """Take back what a process that was killed while it replaced `path` has left half done; else nothing is changed."""
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        left = any(_NAME.fullmatch(entry.name) for entry in entries)
+        if left:
+            _clean(path.parent)
+
+
 def _clean(parent: Path) -> None:
     """Remove staging folders whose process is gone; where that cannot be told, they stay."""
     try:
@@ -152,7 +172,7 @@ def _clean(parent: Path) -> None:
     except OSError:
         return  # making the staging folder will say why
     for folder in left:
-        handle = _opened(folder)
+        handle = opened(folder)
         if handle is None:
             continue
         try:
@@ -176,13 +196,28 @@ def _take_back(folder: Path) -> None:
         commit, made = str(journal["commit"]), {str(name): tuple(value) for name, value in journal["made"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return  # no journal: no target has its name
-    if not os.path.lexists(folder / commit):
+    if _identity(folder / commit) != made.get(commit):
         return  # it has its name, and so have all others
     for name, identity in made.items():
-        target, back = folder.parent / name, folder / name
-        if name == Path(name).name and not os.path.lexists(back) and _identity(target) == identity:
-            with suppress(OSError):
-                target.rename(back)
+        target, back, old = folder.parent / name, folder / name, folder / f"{_OLD}{name}"
+        if name != Path(name).name:
+            continue
+        with suppress(OSError):
+            if _identity(target) == identity:
+                if os.path.lexists(back):  # they have changed places
+                    _put_in_place(back, target)
+                else:
+                    target.rename(back)
+            if os.path.lexists(old) and not os.path.lexists(target):
+                old.rename(target)
+
+
+def _put_in_place(new: Path, target: Path) -> None:
+    """Let a new folder have the name of an older one, which takes its place."""
+    if not exchange(new, target):
+        old = new.with_name(f"{_OLD}{target.name}")
+        target.rename(old)
+        new.rename(target)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -197,7 +232,8 @@ def _same(folder: Path, status: os.stat_result) -> bool:
     return _identity(folder) == (status.st_dev, status.st_ino)
 
 
-def _opened(folder: Path) -> int | None:
+def opened(folder: Path) -> int | None:
+    """Open a folder to lock it; not every system lets a folder be opened."""
     try:
         return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (OSError, AttributeError):  # Windows opens no folders

@@ -18,7 +18,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError, VerificationError
-from incrowd.release.folder import load, write_both
+from incrowd.release.folder import check_replaceable, load, write_both
 from incrowd.release.release import Release
 from incrowd.verify import rebuild
 
@@ -37,7 +37,7 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
     _refuse_existing(place, None if release.private is None else kept, existing)
     if place.kind == "folder":
         if kept == place.private or release.private is None:
-            release.save(place.path)
+            release.save(place.path, replace=existing == "replace")
         else:
             _save_apart(release, place, kept)
         return
@@ -67,10 +67,13 @@ def _refuse_existing(place: io.Place, private: Path | None, existing: str) -> No
     if existing not in ("refuse", "append", "replace"):
         fact = f"Parameter existing is '{existing}'"
         raise InputError(fact, "use refuse, append or replace")
+    if place.kind == "folder" and existing == "replace" and private in (None, place.private):
+        check_replaceable(place.path)
+        return
     if place.kind != "database":
         if existing != "refuse":
-            fact = f"'{place}' is not a table of a database: only such a table can be appended to or replaced"
-            raise InputError(fact, "choose another name, or remove what is there first")
+            fact = f"'{place}' is neither a table of a database nor a release folder with its private part beside it"
+            raise InputError(fact, "choose another name, or remove what is there first: only those can be replaced")
         io.refuse_existing(place.path)
     if private is not None and place.kind == "database" and private.exists():
         fact = f"'{private}', where the private part would be written, already exists"

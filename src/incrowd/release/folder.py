@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from incrowd.release.rows import RowRelease
 from incrowd.verify import check_folder
 
 MANIFEST = "manifest.json"
+_PUBLIC = re.compile(r"manifest\.json|(release|projection-\d+)\.(csv|parquet)")
+_PRIVATE = re.compile(r"manifest\.json|domains\.json|recoding\.npz|(rows|rows-\d+|rings|blocks|members)\.parquet")
 
 
 def private_folder(path: Path) -> Path:
@@ -39,15 +43,19 @@ def is_release(path: object) -> bool:
     return place is not None and (place.kind != "folder" or (place.path / MANIFEST).is_file())
 
 
-def save(release: Release, path: Path) -> None:
+def save(release: Release, path: Path, *, replace: bool = False) -> None:
     """Write both folders, all of it or nothing; what was written is checked before it gets its name."""
+    private = private_folder(path)
+    if replace:
+        check_replaceable(path)
     if release.private is None:
-        with io.atomic_folder(path) as folder:
+        if replace:
+            io.refuse_existing(private)  # which would be of another release
+        with io.atomic_folders(path, replace=replace) as (folder,):
             _write_public(release, folder)
             _check_written(release, folder, None)
         return
-    private = private_folder(path)
-    with io.atomic_folders(path, private, owner_only=[private]) as (folder, secret):
+    with io.atomic_folders(path, private, owner_only=[private], replace=replace) as (folder, secret):
         write_both(release, folder, secret)
 
 
@@ -64,6 +72,18 @@ def write_both(release: Release, folder: Path, secret: Path) -> None:
     }
     (secret / MANIFEST).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     _check_written(release, folder, secret)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse to replace what is no release: what is replaced is gone."""
+    io.recover(path)
+    for folder, names in ((path, _PUBLIC), (private_folder(path), _PRIVATE)):
+        if not os.path.lexists(folder):
+            continue
+        found = [] if folder.is_symlink() or not folder.is_dir() else [entry.name for entry in folder.iterdir()]
+        if MANIFEST not in found or not all(names.fullmatch(name) for name in found):
+            fact = f"'{folder}' exists and is not only a release, so it is not replaced"
+            raise InputError(fact, "choose another name, or move it elsewhere")
 
 
 def _write_public(release: Release, folder: Path) -> None:
@@ -90,6 +110,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 def load(path: Path, private: Path | None = None) -> Release:
     """Read a release folder, and the private one; by default the one that lies beside it, if there is one."""
+    io.recover(path)
     private = private or private_folder(path)
     if not path.is_dir():
         fact = f"'{path}' is not a release folder"

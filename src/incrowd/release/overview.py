@@ -29,7 +29,7 @@ class Overview:
     title, columns
         A table about the columns, and what it is about.
     details
-        More facts by name: losses, or parts and columns that are left out.
+        Plain data for programs: losses, or parts and columns that are left out; `columns` with numbers.
     notes
         What somebody who uses the release should know.
     warnings
@@ -68,7 +68,10 @@ def of_rows(release: RowRelease) -> Overview:
         form="",
         title="Detail lost in each column (0% unchanged, 100% suppressed)",
         columns=tuple(rows),
-        details={"loss": {"lm": round(total, 4), "lm_by_column": {name: round(lm, 4) for name, lm in losses.items()}}},
+        details={
+            "loss": {"lm": round(total, 4), "lm_by_column": {name: round(lm, 4) for name, lm in losses.items()}},
+            "columns": [{"column": name, "detail_lost": round(lm, 4)} for name, lm in losses.items()],
+        },
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
@@ -122,7 +125,14 @@ def of_projections(release: ProjectionRelease) -> Overview:
             for number, part in enumerate(release.parts, start=1)
             if part
         ),
-        details={"parts": release.parts, "left_out": list(manifest.left_out)},
+        details={
+            "parts": release.parts,
+            "left_out": list(manifest.left_out),
+            "columns": [
+                {"projection": number, **{role: [n for n in part if roles[n] == role] for role in ("quasi", "other")}}
+                for number, part in enumerate(release.parts, start=1)
+            ],
+        },
         notes=tuple(notes),
         warnings=tuple(warnings),
     )

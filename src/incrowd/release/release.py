@@ -172,14 +172,21 @@ class Release(ABC):
         asked = room.Asked(for_owner=for_owner, attack=attack, evaluate=evaluate, attacks=attacks)
         return room.report(self, original, asked, test=test, earlier=earlier)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
         """Write the release folder, and beside it the private one, all of it or nothing; what was written is checked.
 
         The files are read back and verified under a temporary name; only then do they get their own.
+
+        Parameters
+        ----------
+        path
+            The folder to write.
+        replace
+            Replace a release that is there: it stays until the new one is verified, then they change places.
         """
         from incrowd.release.folder import save  # noqa: PLC0415
 
-        save(self, Path(path))
+        save(self, Path(path), replace=replace)
 
     def save_to(
         self, output: str | Path, *, private: str | Path | None = None, existing: str = "refuse", dataset: bool = False

@@ -16,8 +16,10 @@ from incrowd.errors import InputError
 from incrowd.verify.core import check
 from incrowd.verify.domain import Array
 from incrowd.verify.elsewhere import check_place, rebuild
+from incrowd.verify.files import read_json
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
+from incrowd.verify.manifest import FORMAT
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -69,7 +71,7 @@ def verify(
         fact = f"Without quasi-identifiers, {', '.join(foreign)} cannot be checked"
         hint = (
             "name them with quasi=[...] (--quasi) for a table from elsewhere; "
-            "a release folder has its own promises, so leave out k, l, t and alpha"
+            "a release folder has its own promises, so leave out k=... (-k, -l, -t and --alpha)"
         )
         raise InputError(fact, hint)
     if not isinstance(release, str | Path):
@@ -80,6 +82,7 @@ def verify(
     if place is not None and place.kind != "folder":
         return check_place(place, lambda folder: _original(folder, original, how, progress), _row_numbers(rows), kept)
     folder = Path(release)
+    io.recover(folder)
     if not os.path.lexists(folder):
         fact = f"'{folder}' does not exist"
         raise InputError(fact, _WHAT_TO_GIVE)
@@ -89,6 +92,7 @@ def verify(
     if folder.name.endswith(".private") and (public := folder.with_name(folder.name.removesuffix(".private"))).is_dir():
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
+    _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
     return check_folder(folder, _original(folder, original, how, progress), numbers, kept)
 
@@ -106,6 +110,20 @@ def _private_folder(private: str | Path | None) -> Path | None:
         fact = f"There is no private folder '{private}'"
         raise InputError(fact, "give the folder that publish named under 'Keep private'")
     return None if private is None else Path(private)
+
+
+def _refuse_other_formats(folder: Path) -> None:
+    """Refuse what another version of incrowd can judge: it is neither right nor wrong here."""
+    manifest, _ = read_json(folder / "manifest.json", [])
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if isinstance(version, bool) or not isinstance(version, int):
+        return  # which is a violation
+    if version > FORMAT:
+        fact = f"'{folder}' has release format {version}, and this version of incrowd reads format {FORMAT}"
+        raise InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
+    if version == 1:
+        fact = f"'{folder}' has release format 1, which was never part of a published version of incrowd"
+        raise InputError(fact, "publish it again from the original")
 
 
 def _row_numbers(rows: Any) -> Array | None:  # noqa: ANN401

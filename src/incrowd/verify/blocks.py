@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.assignment import number_together
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine, relabel
@@ -54,7 +55,7 @@ def check_blocks(
         if (wrong := broken(promise, found, marginal)).any()
     ]
     findings.levels["block_min"] = int(sizes.min(initial=len(sensitive)))
-    fine = f"{len(sizes)} blocks of at least {findings.levels['block_min']} rows keep every promise"
+    fine = f"{counted(len(sizes), 'block')} of at least {findings.levels['block_min']} rows keep every promise"
     findings.judge("blocks", problems, fine)
     _check_members(findings, claims, payload, codes, sensitive, block, blocks["members"].to_numpy(), members.to_numpy())
 

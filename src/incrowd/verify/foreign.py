@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from incrowd import io
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.errors import ParameterError, SchemaError, counted
 from incrowd.verify.domain import Array, is_number
 from incrowd.verify.groups import number_rows
 from incrowd.verify.levels import TOLERANCE, Distributions, above_share, distances, tops, totals
@@ -152,4 +152,4 @@ def _check_values(
     for name, wrong in wrongs:
         what = f"broken in {wrong.sum()} of {len(wrong)} groups"
         row = f", {first_row(int(first[wrong].min()))}" if wrong.any() else ""
-        findings.judge(name, [what + row] if wrong.any() else [], f"holds in {len(wrong)} groups")
+        findings.judge(name, [what + row] if wrong.any() else [], f"holds in {counted(len(wrong), 'group')}")

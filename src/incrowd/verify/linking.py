@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.coverage import Boxes, count_meeting, points
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine
@@ -49,7 +50,7 @@ def check_linking(
     total = linked.sum(axis=1)
     findings.levels["releases_per_original_min"] = int(total.min())
     findings.levels["releases_per_original_mean"] = float((total * multiplicity).sum() / multiplicity.sum())
-    findings.judge("releases per original", [], f"counted exactly for {len(total)} distinct originals")
+    findings.judge("releases per original", [], f"counted exactly for {counted(len(total), 'distinct original')}")
     if linked_values:
         _judge_linked(findings, claims, linked, marginal_of(claims, payload))
 

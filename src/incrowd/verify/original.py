@@ -93,7 +93,9 @@ def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -
     problems = [f"it lacks the columns {', '.join(map(repr, lost))}"] if lost else []
     if original.height != claims.rows["input"]:
         problems.append(f"it has {original.height} rows, and the manifest says {claims.rows['input']}")
-    fine = findings.judge("original", problems, f"{original.height} rows with all {len(wanted)} columns")
+    fine = findings.judge(
+        "original", problems, f"{counted(original.height, 'row')} with all {counted(len(wanted), 'column')}"
+    )
     unannounced = [name for name in original.columns if name not in set(wanted)]
     differs = list(claims.dropped) != unannounced
     findings.judge(
@@ -169,7 +171,7 @@ def check_row_map(findings: Findings, claims: Claims, rows: Array | None, n_rele
     if rows is None:
         return False
     problems = row_map_problems(rows, n_released, claims.rows["input"])
-    return findings.judge("row map", problems, f"{len(rows)} released rows, each from its own original")
+    return findings.judge("row map", problems, f"{counted(len(rows), 'released row')}, each from its own original")
 
 
 def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
@@ -333,4 +335,4 @@ def _judge_members(
         problems.append(f"rows that fit fewer than k = {claims.k} people: {n_rows}, {row}")
     bound = "" if exact else " (a lower bound: identical rows that cover their own originals were not counted on)"
     name = "originals per row" if k_judged else "k"
-    findings.judge(name, problems, f"every row fits at least {smallest} people{bound}")
+    findings.judge(name, problems, f"every row fits at least {counted(smallest or 0, 'person', 'people')}{bound}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
@@ -162,7 +163,9 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
         scales.append(scale)
         if not problems:
             columns.append(distinct_cells(lo, hi, scale.n_codes))
-    if not findings.judge("cells", problems, f"all inside the domains of {len(claims.quasi)} quasi-identifiers"):
+    if not findings.judge(
+        "cells", problems, f"all inside the domains of {counted(len(claims.quasi), 'quasi-identifier')}"
+    ):
         return None
     cells = make_cells(columns, frame.height)
     problems = []
@@ -172,7 +175,7 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
             if wrong_cell.any():
                 problems += wrong_rows(wrong_cell[cells.cell[m]], f"have a cell of {q.name!r} that its hierarchy lacks")
     n_cells = sum(map(len, cells.lo))
-    findings.judge("legal cells", problems, f"{n_cells} distinct cells, all leaves, nodes or ranges")
+    findings.judge("legal cells", problems, f"{counted(n_cells, 'distinct cell')}, all leaves, nodes or ranges")
     return cells, scales
 
 

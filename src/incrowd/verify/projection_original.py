@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.compare import as_text, is_comparable, read_like
 from incrowd.verify.domain import ABSENT, OUTSIDE, Array, Values, convert, without_codes, without_tokens
 from incrowd.verify.groups import number_rows
@@ -71,7 +72,9 @@ def _kept(findings: Findings, claims: ProjectionClaims, original: pl.DataFrame) 
     problems = [f"it lacks the columns {', '.join(map(repr, lost))}"] if lost else []
     if original.height != claims.rows["input"]:
         problems.append(f"it has {original.height} rows, and the manifest says {claims.rows['input']}")
-    if not findings.judge("original", problems, f"{original.height} rows with all {len(wanted)} columns"):
+    if not findings.judge(
+        "original", problems, f"{counted(original.height, 'row')} with all {counted(len(wanted), 'column')}"
+    ):
         return None
     kept = np.ones(original.height, np.bool_)
     if claims.policy == "drop":

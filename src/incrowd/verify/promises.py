@@ -9,6 +9,7 @@ from math import comb, log
 
 import numpy as np
 
+from incrowd.errors import counted
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine, relabel
 from incrowd.verify.levels import (
@@ -114,7 +115,11 @@ def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
         problems.append(
             f"{small.sum()} of {len(sizes)} groups have fewer than k = {k} rows, the smallest {int(sizes.min())}, {row}"
         )
-    findings.judge("k", problems, f"{len(sizes)} groups of at least {int(sizes.min()) if len(sizes) else 0} rows")
+    findings.judge(
+        "k",
+        problems,
+        f"{counted(len(sizes), 'group')} of at least {counted(int(sizes.min()) if len(sizes) else 0, 'row')}",
+    )
 
 
 def broken(promise: Promise, found: Distributions, marginal: Array | None) -> Array:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from incrowd.errors import counted
 from incrowd.verify.cut_points import wrong_cuts
 from incrowd.verify.domain import Array, runs
 from incrowd.verify.manifest import Claims
@@ -46,7 +47,9 @@ def check_counts_and_rare(
         nobody = int((true == 0).sum())
         counts += [f"column {about.name!r} lists {nobody} values that no original has"] if nobody else []
     findings.judge("original counts", counts, "every count is that of the originals, rounded where it is to be")
-    findings.judge("rare values", rare, f"the manifest lists nothing that fewer than {claims.least} rows share")
+    findings.judge(
+        "rare values", rare, f"the manifest lists nothing that fewer than {counted(claims.least, 'row')} share"
+    )
 
 
 def _summed(place: Array, counts: Array, n: int) -> Array:

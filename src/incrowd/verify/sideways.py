@@ -9,6 +9,7 @@ from math import lgamma, log
 import numpy as np
 import polars as pl
 
+from incrowd.errors import counted
 from incrowd.verify.compare import as_text, equal_values, is_comparable, shows
 from incrowd.verify.domain import Array
 from incrowd.verify.manifest import Claims
@@ -48,7 +49,9 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
     unique = [name for name in claims.other if is_nearly_unique(payload.frame[name])]
     noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
     problems = [*problems, noted.removeprefix("; ")] if problems and noted else problems
-    findings.judge("other columns", problems, f"{len(claims.other)} columns, none reveals what is hidden{noted}")
+    findings.judge(
+        "other columns", problems, f"{counted(len(claims.other), 'column')}, none reveals what is hidden{noted}"
+    )
 
 
 def _hidden(claims: Claims, payload: Payload, behind: pl.DataFrame) -> Iterator[str]:
@@ -175,7 +178,11 @@ def check_identifiers(
                 repeats |= repeats_shuffled(frame[name], original[secret])
             if repeats:
                 problems.append(f"column {name!r} repeats the {'dropped' if known else 'unreleased'} column {secret!r}")
-    findings.judge("identifiers", problems, f"no column repeats one of {len(hidden)} unreleased ones")
+    findings.judge(
+        "identifiers",
+        problems,
+        f"no column repeats {'the' if len(hidden) == 1 else 'one of'} {counted(len(hidden), 'unreleased one')}",
+    )
 
 
 def _repeats(column: pl.Series, hidden: pl.Series) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
+from incrowd.workflow.estimates import estimate, refuse_impossible, refuse_unreadable
 from incrowd.workflow.sources import Source, read_schema, read_source, settings, working
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _APPENDED = (
     "the table now holds rows of several releases, which cannot be told apart: verify cannot check their promises, and "
     "people who are in more than one of them are less protected than each release promises."
 )
+_LONG = 10.0  # seconds; shorter work needs no announcement
 _WITH_EARLIER = ("intersection", "differencing")
 
 
@@ -74,8 +76,9 @@ class Publication:
             "guarantees": [guarantee.to_dict() for guarantee in manifest.guarantees],
             "rows": dict(vars(manifest.rows)),
             "levels": self.release.levels,
+            "kind": manifest.payload,
+            **dict.fromkeys(("loss", "parts", "left_out")),
             **self.overview.details,
-            "columns": [dict(row) for row in self.overview.columns],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -125,6 +128,7 @@ def publish(
     append: bool = False,
     replace: bool = False,
     dataset: bool = False,
+    force: bool = False,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -151,9 +155,12 @@ def publish(
     private
         The folder for the owner's part; by default beside the release, for a database in the working folder.
     append, replace
-        Append to the table of a database, or replace it, if it is there and is a release.
+        Append to the table of a database, or replace it, if it is there and is a release; a release folder that is
+        there is replaced once the new one is verified.
     dataset
         Write the folder as a Parquet dataset.
+    force
+        Try it even if the memory will not do.
     query, reading
         What to ask a database for, and how else the source is to be read; the schema may say that, too.
     """
@@ -175,9 +182,12 @@ def publish(
         raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
     with working(run) as work, _privacy_warnings() as raised:
+        if not force:
+            refuse_unreadable(source)
         found: list[str] = []
         how = roles.reading.with_settings(settings(reading, query))
         frame = read_source(source, how, run=work, findings=io.Findings(found.append))
+        _foresee(publisher.name, frame.height, len(roles.quasi), work, force=force)
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
@@ -185,7 +195,7 @@ def publish(
         notes = [*(f"{text}." for text in found), *overview.notes]
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
-        copies = _copies_of(release, place.path) if excel_safe else {}
+        copies = _copies_of(release, place.path, replacing=replace) if excel_safe else {}
         work("writing", 0, 1)
         with _recording(book, release, frame, folder, refuse=refuse_repeat) as repeated:
             save_to(release, place, private=kept, existing=existing)
@@ -202,6 +212,17 @@ def _existing(*, append: bool, replace: bool) -> io.Existing:
         fact = "Parameters append and replace exclude each other"
         raise ParameterError(fact, "give one of them")
     return "append" if append else "replace" if replace else "refuse"
+
+
+def _foresee(method: str, rows: int, columns: int, run: Run, *, force: bool) -> None:
+    """Say how long it will take, if that is long; refuse what surely does not fit into the memory."""
+    found = estimate(method, rows, columns)
+    if found is None:
+        return
+    if not force:
+        refuse_impossible(found, rows, columns)
+    if found.seconds >= _LONG:
+        run.announce(f"This takes {found}.")
 
 
 @contextmanager
@@ -225,12 +246,12 @@ def _about_the_same(book: Ledger | None, release: Release, frame: pl.DataFrame) 
     return [entry.folder for entry in earlier]
 
 
-def _copies_of(release: Release, folder: Path) -> dict[Path, pl.DataFrame]:
+def _copies_of(release: Release, folder: Path, *, replacing: bool) -> dict[Path, pl.DataFrame]:
     """Return the tables of a release, and where their copies for spreadsheets go: beside the folder, never into it."""
     stems, tables = release.stems(), release.written_tables()
     names = [folder.name] if len(stems) == 1 else [f"{folder.name}.{stem}" for stem in stems]
     paths = [folder.with_name(f"{name}.excel.csv") for name in names]
-    for path in paths:
+    for path in () if replacing else paths:
         io.refuse_existing(path)
     return dict(zip(paths, tables, strict=True))
 

@@ -1,0 +1,119 @@
+"""What --json prints is described by a JSON Schema per command, which ships with the package."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import joblib
+import jsonschema
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+from test_publish_errors import home, run  # noqa: F401
+from test_settings import every_command
+
+from incrowd.cli import settings
+
+TABLE = ("data.csv", "-s", "schema.toml")
+EVALUATE = ("--cv", "2", "--samples", "1", "--classifiers", "tree")
+PUBLISH = ("publish", *TABLE, "-o", "out")
+RULES = "antecedents,consequents,support,confidence\ncherries,viagra,0.084,0.75\ncherries|candles,tylenol,0.024,0.8\n"
+
+
+def schema(name):
+    return json.loads((files("incrowd.cli") / "output" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def conforms(text, name):
+    found = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    jsonschema.Draft202012Validator(schema(name)).validate(found)
+    return found
+
+
+def checked(monkeypatch, capsys, *arguments, codes=(0,), name=None):
+    code, out, err = run(monkeypatch, capsys, *arguments, "--json")
+    assert code in codes, out + err
+    return conforms(out, name or arguments[0])
+
+
+def test_every_command_with_json_has_a_schema():
+    here = {path.name.removesuffix(".json") for path in (files("incrowd.cli") / "output").iterdir()}
+    asked = {
+        " ".join(path) for path, command in every_command().items() if "json" in map(settings.key_of, command.params)
+    }
+    assert here == asked | {"error"}
+    for name in here:
+        jsonschema.Draft202012Validator.check_schema(schema(name))
+
+
+def test_init_publish_verify_attack(home, monkeypatch, capsys):  # noqa: F811
+    checked(monkeypatch, capsys, "init", "data.csv", "-o", "new.toml", "--sensitive", "ill")
+    found = checked(monkeypatch, capsys, *PUBLISH, "-k", "2", "-l", "1.2")
+    lost = [column["detail_lost"] for column in found["columns"]]
+    assert lost == list(found["loss"]["lm_by_column"].values())
+    assert all(isinstance(number, float) for number in lost)
+    checked(monkeypatch, capsys, "verify", "out", "--original", "data.csv")
+    checked(monkeypatch, capsys, "attack", "out", "--original", "data.csv")
+    checked(monkeypatch, capsys, "attack", "out", "--original", "data.csv", "--attacks", "intersection")
+    Path("foreign.csv").write_text("a,s\n1,u\n2,u\n", encoding="utf-8")
+    broken = checked(
+        monkeypatch, capsys, "verify", "foreign.csv", "--quasi", "a", "--sensitive", "s", "-k", "2", codes=(3,)
+    )
+    assert broken["ok"] is False
+
+
+def test_projections(home, monkeypatch, capsys):  # noqa: F811
+    typed = (*PUBLISH, "-k", "2", "-m", "dmpd", "--set", "generations=2")
+    found = checked(monkeypatch, capsys, *typed)
+    assert (found["kind"], found["loss"]) == ("projections", None)
+    checked(monkeypatch, capsys, "verify", "out")
+
+
+@pytest.mark.parametrize("method", ["pais", "nsvdist", "nhaa"])
+def test_other_promises_and_forms(home, monkeypatch, capsys, method):  # noqa: F811
+    own = {"pais": ("--set", "L=1", "--set", "C=0.9"), "nhaa": ("-l", "2")}.get(method, ())
+    checked(monkeypatch, capsys, *PUBLISH, "-k", "2", "-m", method, *own, "--domains", "exact")
+
+
+def test_evaluate_and_compare(home, monkeypatch, capsys):  # noqa: F811
+    checked(monkeypatch, capsys, "evaluate", *TABLE, "-m", "mondrian", "-k", "2", *EVALUATE)
+    found = checked(monkeypatch, capsys, "compare", *TABLE, "-m", "mondrian", "-k", "2,30", *EVALUATE)
+    assert [set(row) for row in found["rows"]] == [set(found["rows"][0])] * 2
+    checked(monkeypatch, capsys, "compare", *TABLE, "-m", "mondrian", "-k", "30", *EVALUATE, codes=(3,))
+    checked(monkeypatch, capsys, *PUBLISH, "-k", "2")
+    checked(monkeypatch, capsys, "evaluate", "out", "--test", "data.csv", *EVALUATE[2:])
+
+
+def test_audits(home, monkeypatch, capsys):  # noqa: F811
+    Path("rules.csv").write_text(RULES, encoding="utf-8")
+    rules = ("audit", "rules.csv", "--public", "cherries,candles", "--people", "1000")
+    checked(monkeypatch, capsys, *rules, "-k", "31", codes=(3,))
+    checked(monkeypatch, capsys, *rules, "-k", "30")
+    frame = pl.read_csv("data.csv")
+    joblib.dump(DecisionTreeClassifier(random_state=0).fit(frame[["age"]].to_pandas(), frame["ill"]), "model.joblib")
+    for k, codes in (("1", (0,)), ("20", (3,))):
+        model = ("audit", "model.joblib", "data.csv", "-s", "schema.toml", "-k", k, "--trust")
+        checked(monkeypatch, capsys, *model, codes=codes)
+
+
+def test_lists(monkeypatch, capsys):
+    checked(monkeypatch, capsys, "methods")
+    assert checked(monkeypatch, capsys, "methods", "Mondrian")["name"] == "mondrian"
+    checked(monkeypatch, capsys, "bench")
+
+
+def test_a_report_of_an_experiment():
+    for report in sorted((Path(__file__).parents[2] / "docs" / "results").glob("*.json")):
+        conforms(report.read_text(encoding="utf-8"), "bench")
+
+
+@pytest.mark.parametrize(("k", "code"), [("0", 2), ("30", 3)])
+def test_errors(home, monkeypatch, capsys, k, code):  # noqa: F811
+    checked(monkeypatch, capsys, *PUBLISH, "-k", k, codes=(code,), name="error")
+
+
+def test_null_stands_for_what_is_no_number(capsys):
+    from incrowd.cli.show import Screen
+
+    Screen(as_json=True).data({"a": [float("nan"), 1.5], "b": {"c": float("inf")}})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": {"c": None}}
