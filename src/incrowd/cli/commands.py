@@ -18,7 +18,7 @@ from incrowd.errors import ParameterError
 CONFIG = "incrowd.config"
 """Where a context keeps the name of the file that its settings were read from."""
 
-_SAVE = "incrowd.save-config"
+_SAVE, _HELP = "incrowd.save-config", "incrowd.help"
 
 
 def equip(app: typer.Typer) -> None:
@@ -48,7 +48,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Read the command line, then the environment, then the file."""
-        if not ctx.resilient_parsing and "--help" not in args:
+        ctx.meta[_HELP] = "--help" in args  # which reads nothing
+        if not ctx.resilient_parsing and not ctx.meta[_HELP]:
             settings.name_variables(ctx)
         rest: list[str] = super().parse_args(ctx, args)
         return rest
@@ -79,7 +80,7 @@ def _shared_options() -> list[Any]:
 
 
 def _read(ctx: typer.Context, _parameter: typer.CallbackParam, value: str | None) -> None:
-    if ctx.resilient_parsing or not isinstance(ctx.command, Command):
+    if ctx.resilient_parsing or ctx.meta.get(_HELP):
         return
     file = value or (settings.FILE if Path(settings.FILE).is_file() else None)
     if file is not None:
