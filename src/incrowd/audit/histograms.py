@@ -144,7 +144,7 @@ def _training_rows(model: Any, inputs: Inputs) -> tuple[Int64, bool]:  # noqa: A
 
     if inputs.target is None or not hasattr(model, "_random_seed"):
         fact = f"The {kind_of(model)} was fitted with a part of the table that can no longer be told"
-        raise IncompatibleError(fact, "fit it with early_stopping=False")
+        raise IncompatibleError(fact, "fit it without early stopping")
     seed = int(model._random_seed)
     classes = inputs.target.rank("dense").to_numpy() if hasattr(model, "classes_") else None
     kept, _ = train_test_split(

@@ -135,7 +135,7 @@ def _require_whole(model: Any) -> None:  # noqa: ANN401
     """Refuse boosting whose stages saw parts of the table that nobody can tell."""
     if model.subsample != 1.0 or model.n_iter_no_change is not None:
         fact = f"The {kind_of(model)} was fitted with random parts of the table, which cannot be compared with it"
-        raise IncompatibleError(fact, "fit it with subsample=1 and n_iter_no_change=None")
+        raise IncompatibleError(fact, "fit it with all rows in every stage, and without early stopping")
     if model.loss not in ("log_loss", "squared_error"):
         fact = f"The audit does not know the loss {model.loss} of {kind_of(model)}"
         raise IncompatibleError(fact, "fit it with the loss log_loss or squared_error")
