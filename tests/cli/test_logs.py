@@ -127,7 +127,7 @@ def test_a_log_that_cannot_be_written(monkeypatch, capsys):
 @pytest.mark.usefixtures("marked")
 def test_a_stopped_call_is_logged():
     code = "import os, signal, sys; from incrowd import io; from incrowd.cli import main; "
-    code += "io.read_as = lambda *a, **k: os.kill(os.getpid(), signal.SIGTERM); main()"
+    code += "io.read_with_findings = lambda *a, **k: os.kill(os.getpid(), signal.SIGTERM); main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *CALLS[1], "--log", "run.log"], capture_output=True, check=False, env=os.environ
     )

@@ -9,7 +9,7 @@ import jsonschema
 import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
-from test_publish_errors import home, run  # noqa: F401
+from test_publish_errors import SECRET, home, run  # noqa: F401
 from test_settings import every_command
 
 from incrowd.cli import settings
@@ -47,7 +47,8 @@ def test_every_command_with_json_has_a_schema():
 
 
 def test_init_publish_verify_attack(home, monkeypatch, capsys):  # noqa: F811
-    checked(monkeypatch, capsys, "init", "data.csv", "-o", "new.toml", "--sensitive", "ill")
+    found = checked(monkeypatch, capsys, "init", "data.csv", "-o", "new.toml", "--sensitive", "ill")
+    assert found["unique"] == {"rows": 20, "unique": 20, "without": {"age": 0, "work": 6}}
     found = checked(monkeypatch, capsys, *PUBLISH, "-k", "2", "-l", "1.2")
     lost = [column["detail_lost"] for column in found["columns"]]
     assert lost == list(found["loss"]["lm_by_column"].values())
@@ -62,11 +63,77 @@ def test_init_publish_verify_attack(home, monkeypatch, capsys):  # noqa: F811
     assert broken["ok"] is False
 
 
+def test_init_with_findings(home, monkeypatch, capsys):  # noqa: F811
+    rows = "".join(f"{999 if i % 7 == 0 else 20 + i};{'?ab'[i % 3]};{'xy'[i % 2]}\n" for i in range(40))
+    Path("found.csv").write_text(f"age;work;ill\n{rows}", encoding="utf-8")
+    asked = ("init", "found.csv", "-o", "found.toml", "--sensitive", "ill")
+    found = checked(monkeypatch, capsys, *asked)
+    assert found["missing_suspects"] == {"age": ["999"], "work": ["?"]}
+    assert checked(monkeypatch, capsys, *asked, "--if-exists", "skip") == {"skipped": "found.toml"}
+
+
+def test_hierarchy(home, monkeypatch, capsys):  # noqa: F811
+    for column, kind in (("work", "suppress"), ("age", "intervals"), ("name", "common")):
+        found = checked(monkeypatch, capsys, "hierarchy", "data.csv", column)
+        assert (found["kind"], found["origin"]) == (kind, "proposed")
+        assert SECRET not in json.dumps(found)
+    assert checked(monkeypatch, capsys, "hierarchy", *TABLE[:1], "work", *TABLE[1:])["origin"] == "schema"
+    chosen = checked(monkeypatch, capsys, "hierarchy", "data.csv", "name", "--kind", "balanced", "-k", "3")
+    assert chosen["origin"] == "kind"
+    assert chosen["levels"][0] == {"nodes": 20, "with_k": 0, "rows_of_others": 20}
+
+
+def test_hierarchy_with_a_file(home, monkeypatch, capsys):  # noqa: F811
+    Path("tree.csv").write_text("a,letters,*\nb,letters,*\nc,others,*\nd,others,*\n", encoding="utf-8")
+    asked = ("hierarchy", "data.csv", "work", "--file")
+    found = checked(monkeypatch, capsys, *asked, "tree.csv")
+    assert found["groups"] == [{"name": "letters", "leaves": 2, "rows": 20}]
+    assert (found["unused"], found["unused_values"]) == (["others"], 2)
+    found = checked(monkeypatch, capsys, *asked, "tree.csv", "-k", "30")
+    assert (found["groups"], found["levels"][0]["rows_of_others"]) == ([], None)
+    Path("short.csv").write_text("a,letters,*\nc,letters,*\n", encoding="utf-8")
+    found = checked(monkeypatch, capsys, *asked, "short.csv", codes=(2,))
+    assert found["lacking"] == {"values": 1, "rows": 10, "inner": 0, "alike": 0}
+    assert "output" not in found
+    written = (*asked, "short.csv", "-o", "new.csv")
+    assert checked(monkeypatch, capsys, *written)["output"] == "new.csv"
+    assert checked(monkeypatch, capsys, *written, "--if-exists", "skip") == {"skipped": "new.csv"}
+
+
+def test_report(home, monkeypatch, capsys):  # noqa: F811
+    checked(monkeypatch, capsys, *PUBLISH, "-k", "2", "-l", "1.2")
+    quick = ("report", "out", "--no-evaluate")
+    found = checked(monkeypatch, capsys, *quick)
+    assert (found["written"], found["judgement"]["with_original"]) == ([], False)
+    assert found["adversaries"]["lines"] == []
+    found = checked(monkeypatch, capsys, *quick, "--original", "data.csv", "-o", "report.html")
+    assert (found["written"], found["judgement"]["with_original"]) == (["report.html"], True)
+    assert {line["outcome"] for line in found["adversaries"]["lines"]} >= {"withstood", "not applicable"}
+    assert not any(line["rows"] or line["numbers"] for line in found["adversaries"]["lines"])
+
+
+def test_report_for_the_owner(home, monkeypatch, capsys):  # noqa: F811
+    checked(monkeypatch, capsys, *PUBLISH, "-k", "2")
+    owner = ("report", "out", "--original", "data.csv", "--for-owner", "--attacks", "linking")
+    found = checked(monkeypatch, capsys, *owner)
+    assert found["for_owner"]
+    assert found["adversaries"]["lines"][0]["numbers"]
+    assert len(found["usefulness"]["lines"]) == 3
+
+
+def test_report_on_a_broken_release(home, monkeypatch, capsys):  # noqa: F811
+    checked(monkeypatch, capsys, *PUBLISH, "-k", "2")
+    Path("other.csv").write_text(Path("data.csv").read_text(encoding="utf-8").replace(",a,", ",b,"), encoding="utf-8")
+    found = checked(monkeypatch, capsys, "report", "out", "--original", "other.csv", codes=(3,))
+    assert (found["ok"], found["judgement"]["status"]) == (False, "broken")
+
+
 def test_projections(home, monkeypatch, capsys):  # noqa: F811
     typed = (*PUBLISH, "-k", "2", "-m", "dmpd", "--set", "generations=2")
     found = checked(monkeypatch, capsys, *typed)
     assert (found["kind"], found["loss"]) == ("projections", None)
     checked(monkeypatch, capsys, "verify", "out")
+    assert checked(monkeypatch, capsys, "report", "out", "--no-evaluate")["columns"]["lost"] is None
 
 
 @pytest.mark.parametrize("method", ["pais", "nsvdist", "nhaa"])

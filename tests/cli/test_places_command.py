@@ -114,8 +114,8 @@ def test_existing_tables(run):
     code, out, _ = run("verify", "sqlite:///a.db#t")
     assert code == 4
     assert "No promise was checked." in out
-    code, _, err = run(*PUBLISH, "new", "--replace")
-    assert (code, "'new' is not a table of a database" in err) == (2, True)
+    code, _, err = run(*PUBLISH, "new.xlsx", "--replace")
+    assert (code, "'new.xlsx' is neither a table of a database nor a release folder" in err) == (2, True)
     code, _, err = run(*PUBLISH, "sqlite:///a.db#t", "--append", "--replace")
     assert (code, "exclude each other" in err) == (2, True)
 
@@ -157,7 +157,7 @@ def test_postgres_from_end_to_end(run, postgres):
         postgres.execute(f"insert into patients values ('{name}', {age}, '{work}', '{ill}')")
     code, out, _ = run("init", f"{url}#patients", "-o", "p.toml", "--sensitive", "ill")
     assert code == 0
-    assert f"incrowd publish {postgres.url(password=None)}#patients -s p.toml" in out
+    assert f"incrowd publish '{postgres.url(password=None)}#patients' -s p.toml" in out
     code, out, _ = run("publish", f"{url}#patients", "-s", "p.toml", "-k", "2", "-o", f"{url}#shared.release", "--json")
     assert code == 0
     told = json.loads(out)

@@ -24,7 +24,7 @@ SEE = "see: incrowd publish --help"
         ((*PUBLISH, "-k", "2.5"), "The value of option -k is not valid", "use a whole number, at least 1"),
         ((*PUBLISH, "-k", "2", "-l", "x"), "The value of option -l is not valid", "use a number, at least 1"),
         ((*PUBLISH, "-k", "2", "-j", "0"), "The value of option --jobs is not valid", "use a whole number, at least 1"),
-        ((*PUBLISH, "-k", "2", "--attak"), "There is no option '--attak'", "did you mean --attack?"),
+        ((*PUBLISH, "-k", "2", "--attak"), "There is no option '--attak'", "did you mean --attack or --dataset?"),
         ((*PUBLISH, "-k", "2", "--xyzzy"), "There is no option '--xyzzy'", SEE),
         ((*PUBLISH, "-k"), "Option '-k' requires an argument", "see: incrowd --help"),
         (

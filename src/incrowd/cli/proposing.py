@@ -56,6 +56,8 @@ def init(
 
 
 def _show(screen: Screen, found: Proposal, data: str, output: Path, reading: How) -> None:
+    from incrowd import io
+
     screen.table(f"{found.rows} rows", found.columns)
     for text in found.notes:
         screen.wrap(f"Note: {as_options(text)}.")
@@ -79,4 +81,5 @@ def _show(screen: Screen, found: Proposal, data: str, output: Path, reading: How
         )
     ask = f" --query {shlex.quote(reading.query)}" if reading is not None and reading.query else ""
     screen.wrap(f"Wrote {output}. Review the roles, then:")
-    screen.say(f"incrowd publish {shlex.quote(data)}{ask} -s {output} -k 10 -o release")
+    source = shlex.quote(io.public_url(data))
+    screen.say(f"incrowd publish {source}{ask} -s {output} -k 10 -o release")
