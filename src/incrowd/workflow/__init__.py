@@ -13,20 +13,32 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.judging import attack, audit, save_repair, verify
+from incrowd.workflow.looking import Crowds, Look, crowds, look
 from incrowd.workflow.publishing import Proposal, Publication, expect, propose, publish
+from incrowd.workflow.revising import Recipe, recipes, revise
+from incrowd.workflow.tradeoffs import TradeOff, trade_off
 
 __all__ = [
+    "Crowds",
+    "Look",
     "Progress",
     "Proposal",
     "Publication",
+    "Recipe",
     "Run",
+    "TradeOff",
     "attack",
     "audit",
     "compare",
+    "crowds",
     "evaluate",
     "expect",
+    "look",
     "propose",
     "publish",
+    "recipes",
+    "revise",
     "save_repair",
+    "trade_off",
     "verify",
 ]
