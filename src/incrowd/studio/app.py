@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from incrowd.errors import IncrowdError
-from incrowd.studio.guard import TooLarge
+from incrowd.studio.guard import TooLarge, too_large
 from incrowd.studio.pages import Form, render
 from incrowd.studio.projects import Project, Projects, explain, shown_name, stored_suffix
 
@@ -60,7 +60,7 @@ def make_app(projects: Projects) -> Starlette:
             *routes,
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
         ],
-        exception_handlers={404: _missing, 405: _missing},
+        exception_handlers={404: _missing, 405: _missing, TooLarge: too_large},
     )
 
 

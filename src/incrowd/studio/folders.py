@@ -7,12 +7,14 @@ import re
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from incrowd.io.locking import lock
+if sys.platform != "win32":
+    import fcntl
 
 _NAME = re.compile(r"incrowd-studio-[0-9a-f]{16}")
 
@@ -35,7 +37,7 @@ def private_folder(parent: Path | None = None) -> Iterator[Path]:
     handle = _opened(folder)
     try:
         if handle is not None:
-            lock(handle)
+            _locked(handle)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -54,7 +56,7 @@ def _remove_left(place: Path) -> None:
         try:
             status = os.fstat(handle)
             is_mine = status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700
-            if is_mine and lock(handle):
+            if is_mine and _locked(handle):
                 shutil.rmtree(entry.path, ignore_errors=True)
         finally:
             os.close(handle)
@@ -65,3 +67,14 @@ def _opened(folder: Path) -> int | None:
     with suppress(OSError, AttributeError):
         return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     return None
+
+
+def _locked(handle: int) -> bool:
+    """Lock an open folder until its process ends; as in `incrowd.io.locking`, without what that room loads."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

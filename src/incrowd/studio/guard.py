@@ -50,6 +50,12 @@ class TooLarge(Exception):  # noqa: N818 - it is turned into an answer
     """The body of a request is larger than its page takes."""
 
 
+def too_large(*_: object) -> Response:
+    """Return the answer to a request that is too large."""
+    text = f"A browser can send up to {UPLOAD_LIMIT // 1024**3} GB. For a larger file start: incrowd studio FILE"
+    return PlainTextResponse(text, 413, {"Connection": "close"})
+
+
 class Guard:
     """Checks requests and completes answers, around an application.
 
@@ -85,11 +91,7 @@ class Guard:
             await refused(scope, receive, _complete(send))
             return
         limit = self.upload_limit if scope["path"] == "/upload" else FORM_LIMIT
-        try:
-            await self.app(scope, _limited(receive, limit), _complete(send))
-        except TooLarge:
-            text = f"This is larger than {limit // 1024**2} MB. Start the studio with the file: incrowd studio FILE"
-            await PlainTextResponse(text, 413, {"Connection": "close"})(scope, receive, _complete(send))
+        await self.app(scope, _limited(receive, limit), _complete(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that may not pass; ``None`` lets it pass."""
@@ -113,8 +115,7 @@ class Guard:
         length = headers.get("content-length", "0")
         limit = self.upload_limit if scope["path"] == "/upload" else FORM_LIMIT
         if not length.isdecimal() or int(length) > limit:
-            text = f"This is larger than {limit // 1024**2} MB. Start the studio with the file: incrowd studio FILE"
-            return PlainTextResponse(text, 413, {"Connection": "close"})
+            return too_large()
         return None
 
     def _enter(self, scope: Scope) -> Response:

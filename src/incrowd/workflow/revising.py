@@ -38,14 +38,14 @@ class Recipe:
 
 _ANY = ("int", "float", "str", "date", "bool")
 RECIPES = (
-    Recipe("intervals", "ranges such as 21-30", ("int", "float", "date")),
-    Recipe("by_class", "names that go with the same class together", ("str",)),
-    Recipe("prefixes", "shortened from the right, such as 100**", ("int", "str")),
+    Recipe("intervals", "ranges (21-30)", ("int", "float", "date")),
+    Recipe("by_class", "names in order of class", ("str",)),
+    Recipe("prefixes", "shortened (100**)", ("int", "str")),
     Recipe("dates", "months, quarters, years", ("date", "str")),
-    Recipe("balanced", "neighbours in order, five at a time", ("int", "float", "str", "date")),
-    Recipe("frequency", "neighbours in order, about equally many people", ("int", "float", "str", "date")),
-    Recipe("mdl", "ranges that tell the classes apart", ("int", "float")),
-    Recipe("suppress", "kept or hidden completely", _ANY),
+    Recipe("balanced", "neighbours, five at a time", ("int", "float", "str", "date")),
+    Recipe("frequency", "neighbours, equally many people", ("int", "float", "str", "date")),
+    Recipe("mdl", "ranges that tell classes apart", ("int", "float")),
+    Recipe("suppress", "kept or hidden", _ANY),
 )
 """The ways to generalize a column that need no more settings, the usual one of each type first."""
 
