@@ -18,7 +18,7 @@ settings.load_profile(os.environ.get("INCROWD_HYPOTHESIS", "fast"))
 
 os.environ.setdefault("INCROWD_COMPILE", "1")  # small tables must go through the compiled kernels; test_modes does both
 
-_WHOLE = ("cli", "experiments", "test_readme.py", "gauntlet")
+_WHOLE = ("cli", "studio", "experiments", "test_readme.py", "gauntlet")
 
 
 def pytest_collection_modifyitems(items):

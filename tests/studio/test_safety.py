@@ -1,6 +1,5 @@
 """The studio is for the person who started it: each line of its promise is tried here."""
 
-import asyncio
 import contextlib
 import os
 import re
@@ -13,14 +12,10 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from in_process import Visitor
 from studio_server import PEOPLE, Studio
 
 from incrowd.studio import pages_table
-from incrowd.studio.app import make_app
-from incrowd.studio.guard import Guard
-from incrowd.studio.projects import Projects
-
-pytestmark = pytest.mark.end_to_end
 
 SECRET = "Zebulon-Quist"  # a cell that must not be seen outside its page
 
@@ -151,32 +146,18 @@ def test_what_a_file_says_is_text_on_every_page(studio, client):
         assert '<b>"' not in text
 
 
-async def in_process(app, *requests):
-    """Send requests to an application in this process, as a browser that has entered."""
-    base = "http://127.0.0.1:80"
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base) as client:
-        headers = {"Origin": base, "Host": "127.0.0.1:80", "X-File-Name": "a.csv"}
-        await client.get("/?token=t", headers=headers)
-        return [await client.request(*words, headers=headers, **more) for words, more in requests]
-
-
 async def in_parts(part, times):
     for _ in range(times):
         yield part
 
 
 def test_uploads_end_at_the_limit(tmp_path):
-    guard = Guard(make_app(Projects(tmp_path)), port=80, token="t", upload_limit=1000)
-    small, declared, streamed, form = asyncio.run(
-        in_process(
-            guard,
-            (("POST", "/upload"), {"content": b"x"}),
-            (("POST", "/upload"), {"content": b"a\n" * 600}),
-            (("POST", "/upload"), {"content": in_parts(b"a\n" * 300, 3)}),
-            (("POST", "/p/x/revise"), {"content": b"a" * (3 * 1024**2)}),
-        )
-    )
-    assert small.status_code == 400
+    visitor = Visitor(tmp_path, upload_limit=1000)
+    name = {"X-File-Name": "a.csv"}
+    assert visitor.post("/upload", content=b"x", headers=name).status_code == 400
+    declared = visitor.post("/upload", content=b"a\n" * 600, headers=name)
+    streamed = visitor.post("/upload", content=in_parts(b"a\n" * 300, 3), headers=name)
+    form = visitor.post("/p/x/revise", content=b"a" * (3 * 1024**2))
     assert (declared.status_code, streamed.status_code, form.status_code) == (413, 413, 413)
     assert "incrowd studio FILE" in declared.text
     assert list(tmp_path.iterdir()) == []
@@ -242,10 +223,8 @@ def test_a_bug_shows_its_place_and_never_a_cell(tmp_path, monkeypatch, capfd):
         raise RuntimeError(SECRET)
 
     monkeypatch.setattr(pages_table, "data", broken)
-    projects = Projects(tmp_path)
-    found = projects.add("people.csv", PEOPLE, projects.room())
-    guard = Guard(make_app(projects), port=80, token="t")
-    (answer,) = asyncio.run(in_process(guard, (("GET", f"/p/{found.id}/data"), {})))
+    visitor = Visitor(tmp_path)
+    answer = visitor.get(f"/p/{visitor.add().id}/data")
     assert answer.status_code == 500
     assert "Unexpected RuntimeError in test_safety.py, line" in answer.text
     assert SECRET not in answer.text

@@ -94,7 +94,7 @@ def revise(
             is_new = attribute.role is not Role.QUASI and spec is None
             kind = kinds.get(attribute.name) or (recipes(attribute.type)[0].kind if is_new else kind_of(spec))
             spec = spec if kind == kind_of(spec) else _made(kind)
-        attributes.append(replace(attribute, role=role, hierarchy=spec))
+        attributes.append(replace(attribute, role=role, hierarchy=spec if role is Role.QUASI else None))
     if target is None:
         target = schema.target if schema.target != schema.sensitive else ""
     return Schema.of(

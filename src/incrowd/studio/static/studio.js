@@ -38,6 +38,7 @@ function upload() {
   }
 
   input.addEventListener("change", () => input.files.length && send(input.files[0]));
+  if (input.files.length) send(input.files[0]); // chosen before this script was there
   form.addEventListener("submit", (event) => event.preventDefault());
   for (const name of ["dragover", "dragleave", "drop"]) {
     form.addEventListener(name, (event) => {
@@ -64,7 +65,8 @@ function roles() {
     const text = await response.text();
     if (mine !== latest || !response.ok) return;
     const focused = document.activeElement && document.activeElement.id;
-    live.innerHTML = text;
+    live.innerHTML = text; // our own page, in which everything is escaped
+    document.getElementById("said").textContent = live.querySelector("[data-summary]").textContent;
     if (focused === "target") document.getElementById("target").focus();
   });
 }
