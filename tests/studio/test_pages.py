@@ -88,6 +88,29 @@ def test_a_second_release_replaces_the_first_and_warns(visitor):
     assert "incrowd publish people.csv -s schema.toml -k 4 -l 1.5 -o release" in page
 
 
+def test_a_run_that_fails_leaves_the_last_release_and_offers_what_can_be_reached(visitor):
+    project = published(visitor)
+    visitor.post(f"/p/{project.id}/publish", data={"k": "3", "l": "4", "method": "mondrian"})
+    assert wait(project.jobs["publish"]).state == "failed"
+    page = visitor.get(f"/p/{project.id}/result").text
+    assert "No release of a table with 24 rows can keep k = 3, l = 4" in page
+    assert "Your last release" in page
+    assert "Publish with k = 3, l = 2.1818" in page
+    assert visitor.get(f"/p/{project.id}/release.zip").status_code == 200
+    fields = dict(re.findall(r'type="hidden" name="(\w)" value="([\d.]+)"', page))
+    visitor.post(f"/p/{project.id}/publish", data=fields)
+    assert wait(project.jobs["publish"]).state == "done"
+    assert "l = 2.1818" in visitor.get(f"/p/{project.id}/result").text
+
+
+def test_projections_are_shown_and_not_attacked(visitor):
+    project = published(visitor, method="dmpd")
+    assert "Columns of each projection" in visitor.get(f"/p/{project.id}/result").text
+    visitor.post(f"/p/{project.id}/attack")
+    wait(project.jobs["attack"])
+    assert "Only releases of generalized rows can be attacked" in visitor.get(f"/p/{project.id}/result").text
+
+
 @pytest.mark.parametrize(
     ("page", "given", "message"),
     [

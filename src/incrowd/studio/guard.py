@@ -43,7 +43,8 @@ _HEADERS = {
 }
 _SAFE = ("GET", "HEAD")
 _ENTRY = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>incrowd studio</title>
-<link rel="icon" href="/static/icon.svg"><meta http-equiv="refresh" content="0;url=/"></head><body><p><a href="/">Open the studio</a></p></body></html>"""
+<link rel="icon" href="/static/icon.svg"><meta http-equiv="refresh" content="0;url=/"></head>
+<body><p><a href="/">Open the studio</a></p></body></html>"""
 
 
 class TooLarge(Exception):  # noqa: N818 - it is turned into an answer

@@ -13,7 +13,7 @@ from incrowd.publish import default_method, find_publisher, methods, publisher_n
 from incrowd.studio.charts import charts_of
 from incrowd.studio.jobs import Job
 from incrowd.studio.pages import Form, back_to, render, whole
-from incrowd.studio.projects import Outcome, Project
+from incrowd.studio.projects import Project
 from incrowd.studio.sending import packed, send
 
 _QUICK = ("best_cuts", "mondrian", "infogain_mondrian", "tight_groups", "tds", "kactus")
@@ -66,10 +66,9 @@ def result(project: Project, form: Form) -> Response:
     given |= job.given if job is not None else {}
     if form.text("k"):
         given = {"method": form.text("method") or usual, "k": form.whole("k"), "l": form.number("l")}
-    outcome = job.result if job is not None and isinstance(job.result, Outcome) else None
     return render(
         "result.html", project=project, schema=schema, job=job, given=given, methods=_described(), usual=usual,
-        outcome=outcome, attacking=attacking, reporting=reporting, has_report=hasattr(workflow, "report"),
+        outcome=project.latest, attacking=attacking, reporting=reporting, has_report=hasattr(workflow, "report"),
         error=_error(project, job), attack_error=_error(project, attacking), report_error=_error(project, reporting),
         closest=_closest(job), expected=workflow.expect(schema, {"l": given.get("l")}) if given.get("l") else (),
         chosen=bool(form.text("k")), here="result",
@@ -160,6 +159,9 @@ def _error(project: Project, job: Job | None) -> Exception | None:
     return None if job is None or job.error is None else project.explain(job.error)
 
 
-def _closest(job: Job | None) -> dict[str, float]:
-    """Return the closest settings that can be reached, after some that cannot."""
-    return dict(job.error.best) if job is not None and isinstance(job.error, InfeasibleError) else {}
+def _closest(job: Job | None) -> dict[str, Any]:
+    """Return settings that can be reached, after some that cannot; empty where the page has no field for them."""
+    if job is None or not isinstance(job.error, InfeasibleError) or not set(job.error.best) <= {"k", "l"}:
+        return {}
+    best = {name: int(value) if name == "k" else value for name, value in job.error.best.items()}
+    return {name: value for name, value in {**job.given, **best}.items() if value is not None} if best else {}

@@ -58,8 +58,10 @@ class Project:
         The latest work of each name.
     published
         How many releases were made of this table.
+    latest
+        The latest of them; a run that fails or is cancelled leaves it as it is.
     saved
-        Where the owner has saved the latest one.
+        Where the owner has saved it.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Project:
     problem: IncrowdError | None = None
     jobs: dict[str, Job] = field(default_factory=dict)
     published: int = 0
+    latest: Outcome | None = None
     saved: Path | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -142,11 +145,10 @@ class Project:
 
     def outcome(self) -> Outcome:
         """Return the release, or refuse to go on without one."""
-        job = self.jobs.get("publish")
-        if job is None or not isinstance(job.result, Outcome):
+        if self.latest is None:
             fact = "There is no release yet"
             raise ParameterError(fact, "publish one on the page Result")
-        return job.result
+        return self.latest
 
     def _publish(self, schema: Schema, method: str | None, parameters: dict[str, Any], run: Run) -> Outcome:
         from incrowd import workflow
@@ -161,15 +163,20 @@ class Project:
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
+        shown = workflow.look(done.release.written_tables()[0])
+        columns = tuple(str(column["column"]) for column in shown.columns)
+        self._take(Outcome(done, verdict, shown.head, columns, self.command(method, parameters)), place)
+        return self.outcome()
+
+    def _take(self, outcome: Outcome, place: Path) -> None:
+        """Make a release the latest one, and remove what was about the one before."""
+        self.latest, self.saved = outcome, None
+        self.published += 1
+        for about_it in ("attack", "report"):
+            self.jobs.pop(about_it, None)
         for earlier in self.folder.glob("release-*"):
             if earlier != place:
                 shutil.rmtree(earlier, ignore_errors=True)
-        for about_it in ("attack", "report"):
-            self.jobs.pop(about_it, None)
-        self.published, self.saved = self.published + 1, None
-        shown = workflow.look(done.release.written_tables()[0])
-        columns = tuple(str(column["column"]) for column in shown.columns)
-        return Outcome(done, verdict, shown.head, columns, self.command(method, parameters))
 
     def command(self, method: str | None, parameters: Mapping[str, Any]) -> str:
         """Return the command that repeats what was clicked."""

@@ -87,7 +87,7 @@ function watch() {
       const said = words[seen.stage] || seen.stage;
       if (stage.textContent !== said) stage.textContent = said;
       seconds.textContent = `${seen.seconds} s`;
-      if (seen.total > 0) bar.value = (100 * seen.done) / seen.total;
+      if (seen.done < seen.total) bar.value = (100 * seen.done) / seen.total;
       else bar.removeAttribute("value");
     });
   }
