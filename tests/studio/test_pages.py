@@ -103,6 +103,7 @@ def test_a_run_that_fails_leaves_the_last_release_and_offers_what_can_be_reached
     assert "l = 2.1818" in visitor.get(f"/p/{project.id}/result").text
 
 
+@pytest.mark.slow
 def test_projections_are_shown_and_not_attacked(visitor):
     project = published(visitor, method="dmpd")
     assert "Columns of each projection" in visitor.get(f"/p/{project.id}/result").text

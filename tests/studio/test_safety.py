@@ -164,12 +164,12 @@ def test_uploads_end_at_the_limit(tmp_path):
 
 
 def test_the_folder_is_private_and_gone_at_the_end(tmp_path):
-    for number in (signal.SIGTERM, signal.SIGINT):
-        studio = Studio(tmp_path / str(number), PEOPLE)
+    for number, words in ((signal.SIGTERM, [PEOPLE]), (signal.SIGINT, [])):
+        studio = Studio(tmp_path / str(number), *words)
         (folder,) = studio.folders
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         with studio.client() as client:
-            assert "people.csv" in client.get("/").text
+            assert ("people.csv" in client.get("/").text) == bool(words)
         code, out, err = studio.end(number)
         assert code == 128 + number
         assert err == "Stopped. What the studio kept for itself was deleted.\n"
@@ -177,8 +177,24 @@ def test_the_folder_is_private_and_gone_at_the_end(tmp_path):
         assert "Ada" not in out
 
 
+def test_work_in_progress_ends_with_the_studio(tmp_path):
+    lines = (f"{i % 83},{i % 997},{'abcdef'[i % 6]},{'xy'[i % 2]}\n" for i in range(20000))
+    studio = Studio(tmp_path)
+    with studio.client() as client:
+        answer = sent(studio, client, ("age,zip,job,ill\n" + "".join(lines)).encode())
+        page = answer.json()["page"].removesuffix("/data")
+        client.post(f"{page}/compare", data={"method": "mondrian", "k": ",".join(map(str, range(2, 40)))})
+        with client.stream("GET", f"{page}/jobs/tradeoff/events") as events:
+            assert next(line for line in events.iter_lines() if '"running"' in line)
+            code, out, err = studio.end()
+    assert code == 143
+    assert err == "Stopped. What the studio kept for itself was deleted.\n"
+    assert studio.folders == []
+    assert out.count("\n") == 2
+
+
 def test_the_next_start_removes_what_a_crash_left_and_nothing_else(tmp_path):
-    first = Studio(tmp_path, PEOPLE)
+    first = Studio(tmp_path)
     other = tmp_path / "incrowd-studio-mine"
     other.mkdir()
     (tmp_path / "incrowd-studio-0123456789abcdef").symlink_to(other)

@@ -55,9 +55,11 @@ def run(
         )  # fmt: skip
         address = f"http://{_HOST}:{number}/?token={token}"
 
+        loading = threading.Timer(_HEAD_START, _load_libraries)
+
         def ready() -> None:
             tell(address)
-            threading.Timer(_HEAD_START, _load_libraries).start()
+            loading.start()
             if opened is not None:
                 page = folder / "open.html"
                 page.touch(mode=0o600)
@@ -68,6 +70,7 @@ def run(
         try:
             server.run(sockets=[listener])
         finally:
+            loading.cancel()
             projects.end()
 
 
