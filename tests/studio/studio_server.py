@@ -24,7 +24,7 @@ class Studio:
         self.process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        self.said = self.process.stdout.readline()
+        self.said = self.process.stdout.readline() + self.process.stdout.readline()
         self.address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", self.said)[0]
         self.base = self.address.partition("/?")[0]
 

@@ -73,9 +73,10 @@ def _page(projects: Projects, module: str, function: str) -> Callable[[Request],
 
     async def endpoint(request: Request) -> Response:
         project = _project(projects, request)
-        form = await _form(request)
         try:
-            return await run_in_threadpool(answer, project, form)
+            return await run_in_threadpool(answer, project, await _form(request))
+        except (TooLarge, ClientDisconnect):
+            raise
         except Exception as error:
             return _failed(error, project)
 
