@@ -83,7 +83,7 @@ class Project:
         from incrowd import workflow
 
         try:
-            self.schema, self.problem = workflow.propose(self.look.frame, sensitive=sensitive).schema, None
+            self.schema, self.problem = workflow.propose(self.source, sensitive=sensitive).schema, None
         except IncrowdError as error:
             self.problem = error
 

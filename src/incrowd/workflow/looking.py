@@ -30,14 +30,11 @@ class Look:
         Name, type, number of distinct and of missing values of each column.
     head
         The first rows as texts; a missing value is ``None``.
-    notes
-        What the reader found out about the file.
     """
 
     frame: pl.DataFrame = field(repr=False)
     columns: tuple[dict[str, Any], ...]
     head: tuple[tuple[str | None, ...], ...] = field(repr=False)
-    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -46,7 +43,7 @@ class Look:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, without any cell."""
-        return {"rows": self.rows, "columns": [dict(column) for column in self.columns], "notes": list(self.notes)}
+        return {"rows": self.rows, "columns": [dict(column) for column in self.columns]}
 
 
 @dataclass(frozen=True)
@@ -82,9 +79,8 @@ def look(source: Source, *, run: Run | None = None) -> Look:
     """Read a table and say what is in it."""
     from incrowd.hierarchy.hierarchy import type_of
 
-    notes: list[str] = []
     with working(run) as work:
-        frame = read_source(source, run=work, note=notes.append)
+        frame = read_source(source, run=work)
         columns = [
             {
                 "column": column.name,
@@ -95,7 +91,7 @@ def look(source: Source, *, run: Run | None = None) -> Look:
             for column in frame.iter_columns()
         ]
         head = tuple(tuple(_text(cell) for cell in row) for row in frame.head(_SHOWN_ROWS).iter_rows())
-    return Look(frame, tuple(columns), head, tuple(notes))
+    return Look(frame, tuple(columns), head)
 
 
 def crowds(source: Source, quasi: Sequence[str], *, run: Run | None = None) -> Crowds:

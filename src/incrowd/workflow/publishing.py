@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
-from incrowd.workflow.revising import kind_of
 from incrowd.workflow.sources import Source, read_schema, read_source, working
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Proposal:
             {
                 "column": attribute.name,
                 "role": attribute.role.value,
-                "hierarchy": "" if attribute.role.value != "quasi" else kind_of(attribute.hierarchy),
+                "hierarchy": "" if attribute.role.value != "quasi" else _kind(attribute.hierarchy),
                 "why": attribute.why,
             }
             for attribute in self.schema.attributes.values()
@@ -309,3 +308,7 @@ def _privacy_warnings() -> Iterator[list[str]]:
             raised.append(str(each.message))
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
+def _kind(hierarchy: Any) -> str:  # noqa: ANN401
+    return "suppress" if hierarchy is None else str(hierarchy.to_dict()["kind"])
