@@ -97,12 +97,15 @@ def report(project: Project, _form: Form) -> Response:
     if make is None:
         fact = "This version of incrowd writes no reports"
         raise ParameterError(fact, "share the release folder, which says what was done")
-    outcome = project.outcome()
-    path = outcome.publication.folder.parent / "report.html"
-    path.unlink(missing_ok=True)
-    project.begin(
-        "report", {}, lambda run: make(outcome.publication.folder, project.source, output=path, run=run) and path
-    )
+    folder = Path(project.outcome().publication.folder)
+    path = folder.with_name("report.html")
+
+    def work(run: workflow.Run) -> Path:
+        path.unlink(missing_ok=True)
+        make(folder, project.source, output=path, run=run)
+        return path
+
+    project.begin("report", {}, work)
     return back_to(project.id, "result#report")
 
 
@@ -131,7 +134,7 @@ def save(project: Project, form: Form) -> Response:
 
 def release_file(project: Project, _form: Form) -> Response:
     """Send the public part of the release."""
-    return send(packed(project.outcome().publication.folder, "release"), "release.zip", "application/zip")
+    return send(packed(Path(project.outcome().publication.folder), "release"), "release.zip", "application/zip")
 
 
 def private_file(project: Project, _form: Form) -> Response:
