@@ -20,7 +20,9 @@ settings.load_profile(os.environ.get("INCROWD_HYPOTHESIS", "fast"))
 
 os.environ.setdefault("INCROWD_COMPILE", "1")  # small tables must go through the compiled kernels; test_modes does both
 
-_WHOLE = ("cli", "experiments", "test_operations.py", "test_readme.py", "test_hierarchies_page.py", "gauntlet")
+_WHOLE = (
+    "cli", "studio", "experiments", "test_operations.py", "test_readme.py", "test_hierarchies_page.py", "gauntlet",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

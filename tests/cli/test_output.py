@@ -64,11 +64,14 @@ def test_init_publish_verify_attack(home, monkeypatch, capsys):  # noqa: F811
 
 
 def test_init_with_findings(home, monkeypatch, capsys):  # noqa: F811
-    rows = "".join(f"{999 if i % 7 == 0 else 20 + i};{'?ab'[i % 3]};{'xy'[i % 2]}\n" for i in range(40))
-    Path("found.csv").write_text(f"age;work;ill\n{rows}", encoding="utf-8")
+    rows = "".join(
+        f"{999 if i % 7 == 0 else 20 + i},{'?' if i % 9 == 0 else i},{('unknown', 'a', 'b')[i % 3]},{'xy'[i % 2]}\n"
+        for i in range(40)
+    )
+    Path("found.csv").write_text(f"age,height,work,ill\n{rows}", encoding="utf-8")
     asked = ("init", "found.csv", "-o", "found.toml", "--sensitive", "ill")
     found = checked(monkeypatch, capsys, *asked)
-    assert found["missing_suspects"] == {"age": ["999"], "work": ["?"]}
+    assert found["missing_suspects"] == {"age": ["999"], "work": ["unknown"]}
     assert checked(monkeypatch, capsys, *asked, "--if-exists", "skip") == {"skipped": "found.toml"}
 
 
@@ -161,6 +164,8 @@ def test_audits(home, monkeypatch, capsys):  # noqa: F811
     for k, codes in (("1", (0,)), ("20", (3,))):
         model = ("audit", "model.joblib", "data.csv", "-s", "schema.toml", "-k", k, "--trust")
         checked(monkeypatch, capsys, *model, codes=codes)
+    public = checked(monkeypatch, capsys, *model, "--class-public", codes=(0, 3))
+    assert [public[name] for name in ("exposed", "confidence", "diversity")] == [None] * 3
 
 
 def test_lists(monkeypatch, capsys):

@@ -335,6 +335,26 @@ def bench(
 
 
 @app.command()
+def studio(
+    data: Annotated[Path | None, typer.Argument(help="A table to begin with.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+) -> None:
+    """Publish in the browser: a local page that only this computer can open. Ctrl-C ends it."""
+    from incrowd.cli.opening import open_page
+    from incrowd.studio import serve
+
+    screen = Screen()
+
+    def tell(address: str) -> None:
+        screen.say(f"The studio is at {address}")
+        screen.say("Keep this address to yourself. Ctrl-C ends the studio and deletes what it kept.")
+
+    keep("What the studio kept for itself was deleted.")
+    serve(data, port=port, tell=tell, opened=None if no_browser else open_page)
+
+
+@app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to work in.")] = Path("incrowd-demo"),
     k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")] = 50,

@@ -14,25 +14,37 @@ from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, save_repair, verify
+from incrowd.workflow.looking import Crowds, Look, crowds, look
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
 from incrowd.workflow.reporting import report
+from incrowd.workflow.revising import Recipe, recipes, revise
+from incrowd.workflow.tradeoffs import TradeOff, trade_off
 
 __all__ = [
+    "Crowds",
     "HierarchyReport",
+    "Look",
     "Progress",
     "Proposal",
     "Publication",
+    "Recipe",
     "Run",
+    "TradeOff",
     "attack",
     "audit",
     "compare",
+    "crowds",
     "evaluate",
     "expect",
     "hierarchy",
+    "look",
     "propose",
     "publish",
+    "recipes",
     "report",
+    "revise",
     "save_repair",
+    "trade_off",
     "verify",
 ]

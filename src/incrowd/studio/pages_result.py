@@ -1,0 +1,170 @@
+"""Pages about the release: what privacy costs, and what comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from incrowd import workflow
+from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.publish import default_method, find_publisher, methods, publisher_names
+from incrowd.studio.charts import charts_of
+from incrowd.studio.jobs import Job
+from incrowd.studio.pages import Form, back_to, render, whole
+from incrowd.studio.projects import Project
+from incrowd.studio.sending import packed, send
+
+_QUICK = ("best_cuts", "mondrian", "infogain_mondrian", "tight_groups", "tds", "kactus")
+_CLASSIFIERS = {"tree": "decision tree", "naive_bayes": "naive Bayes", "logistic": "logistic regression"}
+_KS = (2, 3, 5, 10, 25, 50, 100)
+_WORDS = {
+    "best_cuts": "keeps what predicts the class",
+    "mondrian": "cuts the table at medians; keeps much detail",
+    "infogain_mondrian": "cuts where the classes come apart",
+    "tight_groups": "keeps the most detail; slow on large tables",
+    "tds": "one set of groups per column, from coarse to fine",
+    "kactus": "hides values that a decision tree does not need",
+}
+
+
+def tradeoff(project: Project, form: Form) -> Response:
+    """Show what methods and sizes of crowds cost."""
+    schema = project.needs_schema()
+    job = project.jobs.get("tradeoff")
+    given = job.given if job is not None else _defaults(project)
+    found = job.result if job is not None and job.state == "done" else None
+    return render(
+        "tradeoff.html", project=project, job=job, given=given, quick=[(n, _WORDS[n]) for n in _QUICK],
+        classifiers=_CLASSIFIERS, schema=schema, found=found, charts=[] if found is None else charts_of(found),
+        error=_error(project, job), here="tradeoff", form=form,
+    )  # fmt: skip
+
+
+def compare(project: Project, form: Form) -> Response:
+    """Begin to try methods."""
+    ks = [whole(part.strip(), "k") for part in form.text("k").replace(";", ",").split(",") if part.strip()]
+    chosen = [name for name in form.several.get("method", []) if find_publisher(name)]
+    if not chosen or not ks:
+        fact = f"No {'k' if chosen else 'method'} was chosen"
+        raise ParameterError(fact, "choose one or more")
+    classifier = form.text("classifier") or "tree"
+    if classifier not in _CLASSIFIERS:
+        fact = f"There is no classifier {classifier!r} here"
+        raise ParameterError(fact, f"use one of {', '.join(_CLASSIFIERS)}")
+    project.compare(chosen, ks, classifier)
+    return back_to(project.id, "tradeoff")
+
+
+def result(project: Project, form: Form) -> Response:
+    """Show the release, or the form that makes one."""
+    schema = project.needs_schema()
+    job, attacking, reporting = (project.jobs.get(name) for name in ("publish", "attack", "report"))
+    usual = default_method(schema)
+    given: dict[str, Any] = {"method": usual, "k": _usual_k(project), "l": None}
+    given |= job.given if job is not None else {}
+    if form.text("k"):
+        given = {"method": form.text("method") or usual, "k": form.whole("k"), "l": form.number("l")}
+    return render(
+        "result.html", project=project, schema=schema, job=job, given=given, methods=_described(), usual=usual,
+        outcome=project.latest, attacking=attacking, reporting=reporting, has_report=hasattr(workflow, "report"),
+        error=_error(project, job), attack_error=_error(project, attacking), report_error=_error(project, reporting),
+        closest=_closest(job), expected=workflow.expect(schema, {"l": given.get("l")}) if given.get("l") else (),
+        chosen=bool(form.text("k")), here="result",
+    )  # fmt: skip
+
+
+def publish(project: Project, form: Form) -> Response:
+    """Begin to publish."""
+    parameters: dict[str, Any] = {"k": form.whole("k")}
+    diversity = form.number("l")
+    if diversity is not None:
+        parameters["l"] = diversity
+    project.publish(form.text("method") or None, parameters)
+    return back_to(project.id, "result")
+
+
+def attack(project: Project, _form: Form) -> Response:
+    """Begin to attack the release."""
+    project.attack()
+    return back_to(project.id, "result#attacks")
+
+
+def report(project: Project, _form: Form) -> Response:
+    """Begin to write the report, where this installation can."""
+    make = getattr(workflow, "report", None)
+    if make is None:
+        fact = "This version of incrowd writes no reports"
+        raise ParameterError(fact, "share the release folder, which says what was done")
+    folder = Path(project.outcome().publication.folder)
+    path = folder.with_name("report.html")
+
+    def work(run: workflow.Run) -> Path:
+        path.unlink(missing_ok=True)
+        make(folder, project.source, output=path, run=run)
+        return path
+
+    project.begin("report", {}, work)
+    return back_to(project.id, "result#report")
+
+
+def report_file(project: Project, _form: Form) -> Response:
+    """Send the report."""
+    job = project.jobs.get("report")
+    if job is None or job.state != "done":
+        fact = "There is no report yet"
+        raise ParameterError(fact, "make one on the page Result")
+    return send(Path(job.result).read_bytes(), "report.html", "text/html")
+
+
+def save(project: Project, form: Form) -> Response:
+    """Save the release and its private part where the owner says."""
+    text = form.text("folder")
+    if not text:
+        fact = "No folder was named"
+        raise ParameterError(fact, "name a new folder, for example ~/release")
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        path = Path.home() / path
+    project.outcome().publication.release.save(path)
+    project.saved = path
+    return back_to(project.id, "result#keep")
+
+
+def release_file(project: Project, _form: Form) -> Response:
+    """Send the public part of the release."""
+    return send(packed(Path(project.outcome().publication.folder), "release"), "release.zip", "application/zip")
+
+
+def private_file(project: Project, _form: Form) -> Response:
+    """Send the private part of the release, to its owner."""
+    content = packed(project.outcome().publication.private, "release.private")
+    return send(content, "release-PRIVATE-do-not-share.zip", "application/zip")
+
+
+def _defaults(project: Project) -> dict[str, Any]:
+    possible = [k for k in _KS if 4 * k <= project.look.rows] or [2]
+    usual = default_method(project.needs_schema())
+    return {"methods": list(dict.fromkeys([usual, "mondrian"])), "k": possible[-4:][:4], "classifier": "tree"}
+
+
+def _usual_k(project: Project) -> int:
+    return 10 if project.look.rows >= 100 else 3
+
+
+def _described() -> list[tuple[str, str]]:
+    promises = {row["name"]: row["promises"] for row in methods()}
+    return [(name, _WORDS.get(name) or f"promises {promises[name]}") for name in publisher_names()]
+
+
+def _error(project: Project, job: Job | None) -> Exception | None:
+    return None if job is None or job.error is None else project.explain(job.error)
+
+
+def _closest(job: Job | None) -> dict[str, Any]:
+    """Return settings that can be reached, after some that cannot; empty where the page has no field for them."""
+    if job is None or not isinstance(job.error, InfeasibleError) or not set(job.error.best) <= {"k", "l"}:
+        return {}
+    best = {name: int(value) if name == "k" else value for name, value in job.error.best.items()}
+    return {name: value for name, value in {**job.given, **best}.items() if value is not None} if best else {}

@@ -1,0 +1,94 @@
+"""The server: on 127.0.0.1 only, silent, and gone without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from incrowd.errors import InputError
+from incrowd.studio.app import make_app
+from incrowd.studio.folders import private_folder
+from incrowd.studio.guard import Guard
+from incrowd.studio.projects import Projects, shown_name
+
+_HOST = "127.0.0.1"  # never another: the studio has no passwords, and its data is private
+_HEAD_START = 1.0  # seconds for a browser to get the first page before the processors load libraries
+_OPENER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>incrowd studio</title>
+<meta http-equiv="refresh" content="0;url={address}"></head><body></body></html>"""
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        await asyncio.to_thread(self.ready)
+
+
+def run(
+    data: str | Path | None, *, port: int, tell: Callable[[str], None], opened: Callable[[str], None] | None
+) -> None:
+    """Serve until the process is asked to end; see `incrowd.studio.serve`."""
+    token = secrets.token_urlsafe(32)
+    with _listening(port) as listener, private_folder() as folder:
+        number = listener.getsockname()[1]
+        projects = Projects(folder)
+        if data is not None:
+            path = Path(data).absolute()
+            projects.add(shown_name(path.name), path, projects.room())
+        server = _Server(
+            uvicorn.Config(
+                Guard(make_app(projects), port=number, token=token), log_config=None, log_level="critical",
+                access_log=False, server_header=False, date_header=False, lifespan="off", ws="none", http="h11",
+                timeout_graceful_shutdown=1, proxy_headers=False,
+            )
+        )  # fmt: skip
+        address = f"http://{_HOST}:{number}/?token={token}"
+
+        loading = threading.Timer(_HEAD_START, _load_libraries)
+
+        def ready() -> None:
+            tell(address)
+            loading.start()
+            if opened is not None:
+                page = folder / "open.html"
+                page.touch(mode=0o600)
+                page.write_text(_OPENER.format(address=address), encoding="utf-8")
+                opened(page.as_uri())
+
+        server.ready = ready
+        try:
+            server.run(sockets=[listener])
+        finally:
+            loading.cancel()
+            projects.end()
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((_HOST, port))
+        listener.listen(64)
+    except OSError as error:
+        listener.close()
+        fact = f"Port {port} of {_HOST} cannot be used: {os.strerror(error.errno or 0)}"
+        raise InputError(fact, "choose another one with --port, or leave it out to take a free one") from error
+    listener.set_inheritable(False)
+    return listener
+
+
+def _load_libraries() -> None:
+    """Load what a table will need, while a person looks at the first page."""
+    import incrowd.studio.pages_result
+    import incrowd.studio.pages_table  # noqa: F401

@@ -1,0 +1,205 @@
+"""The story in a real browser: from a file to a release, and what goes wrong on the way."""
+
+import time
+import zipfile
+from io import BytesIO
+
+import pytest
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.support.ui import Select
+from studio_server import PEOPLE, Studio
+
+from incrowd import workflow
+from incrowd.errors import InputError
+
+_CELLS = list(zip(["ω", "<i>β</i>", "=1+1", "  "], ["", "x", "ÿ", "🙂"], strict=True))
+ODD = 'Größe <b>,naïve 年齢,"quote""s, & more",\'; drop,Δ ill\n' + "".join(
+    f"{_CELLS[i % 4][0]},{20 + i % 9},{_CELLS[i % 4][1]},{i % 5},{'ja' if i % 3 else 'nein'}\n" for i in range(60)
+)
+
+
+class Person:
+    """Somebody at the browser, who waits for what should come."""
+
+    def __init__(self, window):
+        self.window = window
+
+    def until(self, look, seconds=90):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if found := look():
+                    return found
+            except WebDriverException:  # the page is being replaced
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"it did not come: {self.text()[-1500:]}")
+
+    def all(self, selector):
+        return self.window.find_elements("css selector", selector)
+
+    def one(self, selector):
+        return self.until(lambda: next((e for e in self.all(selector) if e.is_displayed()), None))
+
+    def press(self, words):
+        def found():
+            return next((e for e in self.all("a, button, summary") if e.is_displayed() and e.text == words), None)
+
+        self.until(found).click()
+
+    def sees(self, words):
+        self.until(lambda: words in self.text())
+
+    def text(self):
+        return self.window.find_element("css selector", "body").text
+
+    def write(self, field, words):
+        box = self.one(f"#{field}")
+        box.clear()
+        box.send_keys(words)
+
+    def choose(self, field, value):
+        Select(self.one(f"#{field}")).select_by_value(value)
+
+    def open(self, studio, path):
+        self.window.get(studio.address)
+        self.one("#file").send_keys(str(path))
+        self.until(lambda: self.window.current_url.endswith("/data"))
+
+    def go(self, page):
+        self.window.get(self.window.current_url.rpartition("/")[0] + f"/{page}")
+
+    def download(self, words, name):
+        path = self.window.downloads / name
+        path.unlink(missing_ok=True)
+        self.press(words)
+        return self.until(lambda: path.exists() and path.read_bytes())
+
+
+@pytest.fixture
+def person(browser):
+    browser.get_log("browser")
+    yield Person(browser)
+    bad = [entry["message"] for entry in browser.get_log("browser") if "/upload - Failed" not in entry["message"]]
+    assert bad == [], "the content policy or a script failed"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    running = Studio(tmp_path_factory.mktemp("home"))
+    yield running
+    running.end()
+
+
+def test_from_a_file_to_a_checked_release(home, person, tmp_path):
+    person.open(home, PEOPLE)
+    person.sees("The first 10 rows")
+    person.sees("Cleo")
+    person.press("Next: roles of the columns")
+    person.sees("24 of 24 people are the only ones")
+    person.choose("role-3", "identifier")  # sex
+    person.sees("22 of 24 people are the only ones")
+    person.press("Next: what privacy costs")
+    person.write("k", "2, 3")
+    person.press("Try them")
+    person.one(".chart")
+    assert len(person.all("svg a")) == 8  # two methods, two k, two charts
+    person.one("svg a[aria-label^='mondrian, k = 3']").click()
+    person.until(lambda: person.one("#k").get_attribute("value") == "3")
+    person.press("Publish and check")
+    person.sees("Checked: every promise holds")
+    packed = zipfile.ZipFile(BytesIO(person.download("Download the release", "release.zip")))
+    assert sorted(packed.namelist()) == ["release/manifest.json", "release/release.csv", "release/release.parquet"]
+    packed.extractall(tmp_path)
+    assert b"sex" not in packed.read("release/release.csv")
+    assert workflow.verify(tmp_path / "release").ok
+    assert "incrowd publish people.csv -s schema.toml -m mondrian -k 3 -o release" in person.text()
+    toml = person.download("schema.toml", "schema.toml").decode()
+    assert '[columns."sex"]\nrole = "identifier"' in toml
+    person.press("Run the attacks")
+    person.sees("withstood linking, matching, reconstruction")
+
+
+def test_unicode_names_and_odd_values(home, person, tmp_path):
+    path = tmp_path / "Ünï <i>cödé 年 ' ; &.csv"
+    path.write_text(ODD, encoding="utf-8")
+    person.open(home, path)
+    for words in ("Größe <b>", "naïve 年齢", "🙂", "<i>β</i>", path.name):
+        person.sees(words)
+    person.press("Next: roles of the columns")
+    person.sees("Who stands out today")
+    person.press("Next: what privacy costs")
+    person.press("Skip this and publish")
+    person.write("k", "5")
+    person.press("Publish and check")
+    person.sees("Checked: every promise holds")
+    saved = home.place / "saved"
+    person.write("folder", "saved")
+    person.press("Save")
+    person.sees(f"Saved in {saved}")
+    assert workflow.verify(saved, path).complete
+    assert "'Ünï <i>cödé 年 '\"'\"' ; &.csv'" in person.text()
+
+
+def test_a_wrong_file_and_an_impossible_k_get_the_librarys_own_words(home, person, tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("a,b\n1,2\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(InputError) as told:
+        workflow.look(bad)
+    person.window.get(home.address)
+    person.one("#file").send_keys(str(bad))
+    person.sees(str(told.value.fact).replace(str(bad), "bad.csv"))
+    person.one("#file").send_keys(str(__file__))
+    person.sees("is not in a format that the studio can read")
+    person.one("#file").send_keys(str(PEOPLE))
+    person.until(lambda: person.window.current_url.endswith("/data"))
+    person.go("result")
+    person.write("k", "30")
+    person.press("Publish and check")
+    person.sees("No release of a table with 24 rows can keep k = 30")
+    person.press("Publish with k = 24")
+    person.sees("Checked: every promise holds")
+
+
+def test_a_run_is_found_again_cancelled_and_alone_in_its_tab(home, person, tmp_path):
+    large = tmp_path / "large.csv"
+    lines = (f"{i % 83},{i % 997},{'abcdef'[i % 6]},{'xy'[i % 2]}\n" for i in range(20000))
+    large.write_text("age,zip,job,ill\n" + "".join(lines), encoding="utf-8")
+    person.open(home, large)
+    person.go("tradeoff")
+    person.write("k", "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20")
+    person.press("Try them")
+    person.one("progress")
+    page = person.window.current_url
+    person.window.refresh()
+    person.one("progress")
+    person.window.switch_to.new_window("tab")
+    person.open(home, PEOPLE)
+    person.go("tradeoff")
+    person.sees("What to try")  # another table: nothing runs
+    person.window.get(page)
+    person.press("Cancel")
+    person.sees("The comparison was cancelled. Nothing was written.")
+    person.window.close()
+    person.window.switch_to.window(person.window.window_handles[0])
+    person.sees("The comparison was cancelled. Nothing was written.")  # it was watching
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_and_can_be_used_by_keyboard_and_screen_reader(home, person, width):
+    person.open(home, PEOPLE)
+    person.window.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    for page in ("data", "roles", "tradeoff", "result"):
+        person.go(page)
+        assert person.window.execute_script("return document.documentElement.scrollWidth") <= width, page
+        nameless = person.window.execute_script(
+            "return [...document.querySelectorAll('input:not([type=hidden]), select, button, a')].filter(e => "
+            "!(e.labels && e.labels.length) && !e.getAttribute('aria-label') && !e.textContent.trim())"
+            ".map(e => e.outerHTML)"
+        )
+        assert nameless == [], page
+        assert len(person.all("h1")) == 1
+        assert len(person.all("main[id=main]")) == 1
+    person.window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
