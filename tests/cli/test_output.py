@@ -71,6 +71,7 @@ def test_init_with_findings(home, monkeypatch, capsys):  # noqa: F811
     Path("found.csv").write_text(f"age,height,work,ill\n{rows}", encoding="utf-8")
     asked = ("init", "found.csv", "-o", "found.toml", "--sensitive", "ill")
     found = checked(monkeypatch, capsys, *asked)
+    assert any("missing_tokens" in note for note in found["notes"])
     assert found["missing_suspects"] == {"age": ["999"], "work": ["unknown"]}
     assert checked(monkeypatch, capsys, *asked, "--if-exists", "skip") == {"skipped": "found.toml"}
 
