@@ -26,6 +26,9 @@ GIVEN = [
     ("nsvdist", {}),
     ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
     ("nsvdist", {"presplit": None}),
+    ("lattice", {}),
+    ("lattice", {"suppress": 0.05, "loss": "entropy", "seconds": 2.5}),
+    ("lattice", {"local": True, "l": 1.5}),
     ("iack", {"alpha": 1}),
     ("iacc", {"delta_c": None}),
     ("tree", {"gain": "gini"}),
@@ -99,7 +102,7 @@ OTHERS = {
     "quasi_sets": [None, [], [["a"]]],
 }
 OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
-OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten")}
+OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten", "local")}
 OTHERS |= {name: [] for name in ("l_kind", "recoding", "cut", "gain", "loss", "start", "score", "mode", "inducer")}
 
 
@@ -157,7 +160,7 @@ def test_what_cells_are_closures_of():
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
-        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
+        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"), ("lattice", "one for a value"), ("lattice", None),
     }  # fmt: skip
     loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
     assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None

@@ -97,8 +97,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "infogain_mondrian": (_GROUPS,),
     "lattice": (
-        _GROUPS
-        | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_above_0(_LARGEST))},
+        _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
     "iack": (_GROUPS,),
     "iacc": (_GROUPS | _IACC,),
