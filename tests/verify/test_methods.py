@@ -135,7 +135,7 @@ RECODED = [
     ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
     ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
     ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
-    ic.NSVDist(k=2, mode="paper"),
+    ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True),
 ]  # fmt: skip
 
 
@@ -160,7 +160,8 @@ def test_what_cells_are_closures_of():
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
-        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"), ("lattice", "one for a value"), ("lattice", None),
+        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
+        ("lattice", "one for a value"), ("lattice", None),
     }  # fmt: skip
     loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
     assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None
