@@ -112,17 +112,21 @@ class Audit:
     @property
     def confidence(self) -> float | None:
         """Largest share of one class in a span: how sure somebody can be of a person's class."""
-        if self._class_counts is None or not self.multiple.any():
+        counts = self._revealed_classes()
+        if counts is None:
             return None
-        counts = self._class_counts[self.multiple & (self.people > 0)]
         return float((counts.max(axis=1) / counts.sum(axis=1)).max())
 
     @property
     def diversity(self) -> float | None:
         """Largest l of entropy l-diversity that every span keeps."""
-        if self._class_counts is None or not self.multiple.any():
-            return None
-        return float(np.exp(entropies(self._class_counts[self.multiple & (self.people > 0)]).min()))
+        counts = self._revealed_classes()
+        return None if counts is None else float(np.exp(entropies(counts).min()))
+
+    def _revealed_classes(self) -> Int64 | None:
+        """Return the people of each class in the spans that reveal something and hold somebody; None if none does."""
+        revealing = self.multiple & (self.people > 0)
+        return None if self._class_counts is None or not revealing.any() else self._class_counts[revealing]
 
     def repair(self) -> Any:  # noqa: ANN401
         """Return a model that keeps k: a changed copy, or the model itself when nothing is wrong.
