@@ -53,7 +53,10 @@ def _move(f: Forger, rng: random.Random, low: int, high: int) -> bool:
     step = dt.timedelta(days=1) if isinstance(lo, dt.date) else 1
     if isinstance(lo, int) and max(abs(lo), abs(hi)) > 2**62:
         return False
-    return _relabel(f, entry, row, lo + low * step, hi + high * step)
+    try:
+        return _relabel(f, entry, row, lo + low * step, hi + high * step)
+    except OverflowError:  # the first or the last day of the calendar
+        return False
 
 
 @plant(sure=False)
