@@ -7,13 +7,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mssql, mysql, postgresql, sqlite
 
+from incrowd.cli.settings import without_password
 from incrowd.errors import InputError, MissingDependencyError
 from incrowd.io import read
 from incrowd.io.connecting import opened, public_url, split_table
 from incrowd.io.covers import TYPES, StoredColumn
 from incrowd.io.database_errors import cause_of
 from incrowd.io.database_rows import sql_table
-from incrowd.io.places import place_of
+from incrowd.io.places import find_place, place_of
 
 SECRET = "geheim"
 
@@ -156,3 +157,16 @@ def test_where_no_session_may_only_read_words_are_refused(monkeypatch, query):
     with pytest.raises(InputError, match="has no sessions that may only read, and the query has the word"):
         read("sqlite:///:memory:", query=query)
     assert read("sqlite:///:memory:", query="select 1 as a").equals(pl.DataFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://hans:p@geheim@localhost:5999/klinik#t", "postgresql:/hans:geheim@localhost:5999/klinik#t",
+     "postgresql//hans:geheim@localhost/klinik#t", "postgresql:hans:geheim@localhost/klinik#t"],
+)  # fmt: skip
+def test_a_broken_address_is_refused_and_not_repeated(address):
+    for use in (read, place_of, find_place):
+        with pytest.raises(InputError, match="address") as refused:
+            use(address)
+        assert "geheim" not in str(refused.value)
+    assert "geheim" not in without_password(address)

@@ -26,7 +26,7 @@ ABOUT_CALLS = ("config", "save-config", "help")
 
 _TYPED_ONLY = {"trust": "it runs the code that is in a file, so it is said for one file at a time"}
 _SECRET: dict[tuple[str, ...], str] = {("publish", "seed"): "the seed"}
-_PASSWORD = re.compile(r"^([a-z][\w+.-]*://[^/@:]*):[^@]*@", re.IGNORECASE)
+_PASSWORD = re.compile(r"^([a-z][\w+.-]*(?:://|:/(?!/)|//|:(?!/))[^/@:]*):.*@", re.IGNORECASE)  # mistyped ones too
 _SECRET_QUERY = re.compile(r"([?&])[^=&]*(?:passw|pwd|token|secret|key)[^=&]*=[^&]*", re.IGNORECASE)
 
 
@@ -200,7 +200,7 @@ def without_password(text: str) -> str:
     'postgresql://ann@host/db?sslmode=require'
     """
     if "://" not in text:
-        return text
+        return _PASSWORD.sub(r"\1@", text)
     head, mark, query = _PASSWORD.sub(r"\1@", text).partition("?")
     kept = [part for part in query.split("&") if not _SECRET_QUERY.match(f"?{part}")]
     return head + (mark + "&".join(kept) if kept and mark else "")

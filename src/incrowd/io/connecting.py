@@ -123,6 +123,21 @@ def is_url(source: object) -> bool:
     return isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", source) is not None
 
 
+def refuse_broken_url(text: object) -> None:
+    """Refuse what seems to be a database URL and is none, without repeating it: it may hold a password."""
+    if not isinstance(text, str):
+        return
+    if not is_url(text):
+        if re.match(r"[A-Za-z][A-Za-z0-9+.\-]+:?/{0,2}[^/\s]*:[^\s]*@", text):
+            fact = "The address looks like that of a database, but has no '://' after its kind"
+            raise InputError(fact, "write it like this: postgresql://user@host:5432/name")
+        return
+    authority = re.split(r"[/?]", text.partition("://")[2], maxsplit=1)[0]
+    if authority.count("@") > 1:
+        fact = "The address of the database has more than one '@' before the name of its host"
+        raise InputError(fact, "write %40 for an '@' in a password, or give the password in INCROWD_DB_PASSWORD")
+
+
 def local_file(url: sa.URL) -> Path | None:
     """Return the file of a database that is in one."""
     name = url.database or ""
@@ -165,6 +180,7 @@ def _engine(address: str, *, read_only: bool) -> tuple[sa.Engine, sa.URL]:
     except ModuleNotFoundError:
         fact = "Databases need SQLAlchemy, which is not installed"
         raise MissingDependencyError(fact, extra="sql") from None
+    refuse_broken_url(address)
     scheme = address.split("://", 1)[0]
     missing = ""
     try:

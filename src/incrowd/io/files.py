@@ -12,7 +12,7 @@ import polars as pl
 from incrowd.errors import InputError
 from incrowd.io.atomic import atomic_file
 from incrowd.io.columns import check_types, declare, guessed, without_tokens
-from incrowd.io.connecting import is_url
+from incrowd.io.connecting import is_url, refuse_broken_url
 from incrowd.io.database_tables import write_table
 from incrowd.io.databases import read_query
 from incrowd.io.date_forms import parse_dates
@@ -92,6 +92,7 @@ def read_with_findings(
     """Read a table as `read_as` does, and remember what was found out about the source."""
     reading = _checked(reading)
     notify = progress or _silent
+    refuse_broken_url(source)
     if isinstance(source, str) and is_url(source):
         notify("reading", 0, 0)
         frame = _read_database(source, reading, lambda rows: notify("reading", rows, 0))

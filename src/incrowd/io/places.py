@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from incrowd.errors import InputError
-from incrowd.io.connecting import is_url, public_url, split_table
+from incrowd.io.connecting import is_url, public_url, refuse_broken_url, split_table
 from incrowd.io.covers import COVER
 from incrowd.io.formats import find_format, format_of, writable_suffixes
 
@@ -64,6 +64,7 @@ def place_of(output: str | Path, *, dataset: bool = False) -> Place:
     >>> place_of("out"), place_of("out.sav")
     (Place(folder: out), Place(file: out.sav))
     """
+    refuse_broken_url(output)
     if is_url(output):
         if dataset:
             fact = "A Parquet dataset is a folder, and the output is a database URL"
@@ -87,6 +88,7 @@ def find_place(release: str | Path) -> Place | None:
 
     Whether a database has the table is only known when it is asked.
     """
+    refuse_broken_url(release)
     if is_url(release):
         return _table_place(str(release))
     path = Path(release)
