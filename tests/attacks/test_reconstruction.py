@@ -137,7 +137,7 @@ def test_one_block_of_noise_tells_nothing():
 
 
 def hardly_any(rng, n):
-    """People who hardly ever have b, and less so with larger q: what a group counts says so about everybody like them."""
+    """People who hardly ever have b, and less so with larger q: everybody like them, counted or not."""
     q = rng.integers(0, 6, (n, 2))
     values = np.where(rng.random(n) < 0.25 * np.exp(-q.sum(axis=1) / 3), "b", "a")
     return pl.DataFrame({"q0": q[:, 0], "q1": q[:, 1], "ill": values})

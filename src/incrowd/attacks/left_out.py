@@ -20,7 +20,7 @@ _ENOUGH = 3000  # people left out, in one part of a large table or in all parts 
 
 
 def parts(scene: Scene, asked: npt.NDArray[np.bool_], rng: np.random.Generator) -> Iterator[tuple[Scene, Int64]]:
-    """Yield scenes, each with the people whose rows it lacks; none without the row map, or where no row is one's own."""
+    """Yield scenes, each with the people whose rows it lacks; none if nobody can tell which row is whose."""
     row_of = scene.row_of
     if row_of is None or scene.release.sensitive is None:
         return

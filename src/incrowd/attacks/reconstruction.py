@@ -235,8 +235,8 @@ def _compare(
             tally[side] += (int((who & claimed & right).sum()), int((who & claimed).sum()), int(who.sum()))
     if not tally.any():
         return None
-    there, gone_ = (Score(what, *row) for what, row in zip(("rows there", "rows gone"), tally.tolist(), strict=True))
-    return _Compared(there, gone_)
+    there, left = (Score("value", right, claimed, people) for right, claimed, people in tally.tolist())
+    return _Compared(there, left)
 
 
 def _bar(scene: Scene) -> float:
