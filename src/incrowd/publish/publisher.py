@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,7 +15,7 @@ from incrowd import io
 from incrowd.coding import Table
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
-from incrowd.manifest import Method
+from incrowd.manifest import Guarantee, Method
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import LKind
 from incrowd.release import Release, RowRelease
@@ -128,19 +128,21 @@ class CellPublisher(Publisher[RowRelease]):
         return table.codes.size * float(np.log2(table.n_rows + 1))
 
     def _release(self, run: Run) -> RowRelease:
-        run.progress("coding", 0, 1)
-        table = Table.encode(run.original, run.schema, least=self._rare(run.schema))
-        run.progress("coding", 1, 1)
-        self.require_feasible(table)
         rng = secret_rng(run.seed, run.original)
-        with interpreted(self.n_steps(table) < _FEW_STEPS):
-            choice = self.choose(table, rng, run.progress)
+
+        def choose() -> tuple[Table, Choice, Sequence[Guarantee]]:
+            run.progress("coding", 0, 1)
+            table = Table.encode(run.original, run.schema, least=self._rare(run.schema))
+            run.progress("coding", 1, 1)
+            self.require_feasible(table)
+            with interpreted(self.n_steps(table) < _FEW_STEPS):
+                choice = self.choose(table, rng, run.progress)
+            return table, choice, (choice.privacy or self.privacy()).guarantees()
+
         return seal_rows(
             run.original,
-            table,
-            choice,
+            choose,
             method=Method(self.name, self.parameters()),
-            guarantees=(choice.privacy or self.privacy()).guarantees(),
             homogeneous=self.homogeneous,
             rng=rng,
             seed=run.seed,

@@ -22,6 +22,7 @@ from incrowd.recoding import Unseen
 from incrowd.release.atoms import Atoms
 from incrowd.release.domains import Domain
 from incrowd.release.release import Release
+from incrowd.verify.rows import Rows
 
 if TYPE_CHECKING:
     from incrowd.release.overview import Overview
@@ -155,18 +156,28 @@ class RowRelease(Release):
 
     def coded(self, *, labels: bool = True) -> pl.DataFrame:
         """Return the content of release.parquet: labels and bounds of cells, the rest as it is."""
-        columns = []
+        rows = self._coded_rows(labels=labels)
+        return rows.select(rows.columns)
+
+    def _coded_rows(self, *, labels: bool) -> Rows:
+        """Return the same, column by column."""
+        parts: dict[str, tuple[pl.Series, npt.NDArray[Any] | None]] = {}
         for m, (name, domain) in enumerate(zip(self.quasi, self.domains, strict=True)):
-            columns += [self._labels(m)] if labels else []
+            if labels:
+                parts[name] = self._cell_labels(m), self.cell_of
             lo, hi = _bounds(domain, self.cell_lo[:, m], self.cell_hi[:, m])
-            columns += [lo.gather(self.cell_of).alias(f"{name}.lo"), hi.gather(self.cell_of).alias(f"{name}.hi")]
-        columns += self.other.get_columns()
+            parts |= {f"{name}.lo": (lo, self.cell_of), f"{name}.hi": (hi, self.cell_of)}
+        parts |= {column.name: (column, None) for column in self.other}
         if self.sensitive is not None:
-            columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive.name))
+            parts[self._sensitive.name] = self.sensitive_values, self.sensitive
         elif self.cell_counts is not None:
-            counts = self.cell_counts
-            columns += [pl.Series(name, counts[:, v][self.cell_of]) for v, name in enumerate(self.share_columns)]
-        return pl.DataFrame(columns)
+            counts = [pl.Series(self.cell_counts[:, v]) for v in range(self.cell_counts.shape[1])]
+            parts |= {name: (each, self.cell_of) for name, each in zip(self.share_columns, counts, strict=True)}
+        return Rows(self.n_rows, parts)
+
+    def checked_tables(self) -> tuple[Rows]:
+        """Return the coded rows without labels."""
+        return (self._coded_rows(labels=False),)
 
     def coded_tables(self, *, labels: bool = True) -> tuple[pl.DataFrame, ...]:
         """Return the content of release.parquet."""
@@ -314,9 +325,12 @@ class RowRelease(Release):
         return cast("Sensitive", self.manifest.sensitive)
 
     def _labels(self, m: int) -> pl.Series:
+        """Return the labels of one column."""
+        return self._cell_labels(m).gather(self.cell_of).alias(self.quasi[m])
+
+    def _cell_labels(self, m: int) -> pl.Series:
         """Write the labels of one column: each distinct cell once."""
-        labels = self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
-        return labels[self.cell_of].alias(self.quasi[m])
+        return self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
 
     def refuse_name_clashes(self) -> None:
         """Refuse columns that would have the same name."""
