@@ -21,8 +21,8 @@ _MIXED = 0.5  # share of numbers from which text in between is taken for a fault
 
 
 def coded_columns(schema: Schema) -> list[str]:
-    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive one."""
-    return [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive ones."""
+    return [*schema.quasi, *schema.secrets]
 
 
 def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
@@ -34,7 +34,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
     if len(rows) == 0:
         for name in coded_columns(schema):
             refuse_empty(cleaned(frame[name], schema))
-        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or the sensitive column"
+        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or a sensitive column"
         raise SchemaError(fact, "set missing to 'value' in the schema, or drop the column with most of them")
     for name in coded_columns(schema):
         refuse_empty(used[name])

@@ -211,7 +211,7 @@ class Space(NamedTuple):
         codes = np.ascontiguousarray(table.codes[rows][:, columns])
         if table.sensitive is None or not privacy.about_sensitive:
             return cls(codes, prices, np.zeros(len(rows), np.int32), 0, limits(privacy, table))
-        return cls(codes, prices, table.sensitive[rows], len(table.sensitive_values), limits(privacy, table))
+        return cls(codes, prices, table.sensitive[rows], table.n_values, limits(privacy, table))
 
     def fill(self, cluster_of: Int64, n_clusters: int) -> Clusters:
         """Return the clusters with these rows."""

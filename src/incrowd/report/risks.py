@@ -27,8 +27,9 @@ def risks_of(release: RowRelease | ProjectionRelease) -> tuple[RiskTable, ...]:
     group, size = _groups(release)
     if release.manifest.homogeneous:
         tables.append(_by_size(size[group], k))
-    if (shares := _largest_shares(release, group, size)) is not None:
-        tables.append(_by_share(shares, release))
+    for view in release.each_secret():
+        if (shares := _largest_shares(view, group, size)) is not None:
+            tables.append(_by_share(shares, view))
     if release.other.width:
         tables.append(_by_others(release.other, k))
     return tuple(tables)

@@ -84,7 +84,7 @@ def _live(project: Project, problem: IncrowdError | None) -> dict[str, object]:
     """Return what changes with every click: who is unique, and which columns can be the class."""
     schema = project.needs_schema()
     numbers = {name: number for number, name in enumerate(schema.attributes)}
-    targets = [(numbers[name], name) for name in (*filter(None, [schema.sensitive]), *schema.other)]
+    targets = [(numbers[name], name) for name in (*schema.secrets, *schema.other)]
     crowds = None if problem is not None else project.crowds()
     return {"schema": schema, "crowds": crowds, "problem": problem, "targets": targets}
 

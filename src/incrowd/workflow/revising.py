@@ -96,7 +96,7 @@ def revise(
             spec = spec if kind == kind_of(spec) else _made(kind)
         attributes.append(replace(attribute, role=role, hierarchy=spec if role is Role.QUASI else None))
     if target is None:
-        target = schema.target if schema.target != schema.sensitive else ""
+        target = schema.target if [schema.target] != schema.secrets else ""
     return Schema.of(
         attributes,
         target=target or None,
