@@ -49,4 +49,6 @@ def limits_of(
     whole, real = (np.array(side) for side in zip(*each, strict=True))
     overall = [own / max(1, own.sum()) for own in counts.values()] or [np.empty(0)]
     first = np.cumsum([0, *map(len, overall)])
-    return Limits(whole, real, np.concatenate(overall), first, np.empty((0, 0), np.int32) if value_of is None else value_of)
+    return Limits(
+        whole, real, np.concatenate(overall), first, np.empty((0, 0), np.int32) if value_of is None else value_of
+    )

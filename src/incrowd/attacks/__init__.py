@@ -79,7 +79,7 @@ def attack(
     for view in loaded.each_secret():
         scene = build_scene(view, frame)
         n_people = scene.n_people
-        own = [other.about(view.secrets[0].name) for other in before if _has(other, view)] if len(secrets) > 1 else before
+        own = before if len(secrets) < 2 else _about_the_same(before, view.secrets[0].name)
         scenes = tuple(build_scene(other, frame[scene.rows.tolist()], same=False) for other in own)
         for name, run in chosen.items():
             report("attacking", len(findings), n_all)
@@ -91,9 +91,9 @@ def attack(
     return AttackReport(manifest.method.name, manifest.guarantees, n_people, tuple(findings))
 
 
-def _has(release: RowRelease, view: RowRelease) -> bool:
-    """Tell whether another release has the sensitive column of this one."""
-    return any(secret.name == view.secrets[0].name for secret in release.secrets)
+def _about_the_same(releases: Sequence[RowRelease], column: str) -> list[RowRelease]:
+    """Return what other releases show of a sensitive column, as far as they have it."""
+    return [release.about(column) for release in releases if column in [secret.name for secret in release.secrets]]
 
 
 def load(release: Release | str | Path) -> RowRelease:

@@ -106,7 +106,7 @@ class Coding:
         return cls(schema, hierarchies, tuple(values))
 
     def encode(self, used: pl.DataFrame) -> tuple[Codes, list[Codes]]:
-        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and the values of each sensitive column."""
+        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and each sensitive column's values."""
         codes = np.empty((used.height, len(self.hierarchies)), np.int32, order="F")
 
         def code(m: int) -> None:

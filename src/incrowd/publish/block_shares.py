@@ -47,7 +47,7 @@ class BlockShares(NamedTuple):
         return cls(block_of, tuple(shares), tuple(int(_PARTS / secret.l) for secret in secrets))
 
     def mean_parts(self, members: Int64) -> Int32:
-        """Return the mean shares of members' blocks, [rows x members], in parts, of one sensitive column after another."""
+        """Return the mean shares of members' blocks, [rows x members], in parts, one sensitive column after another."""
         means = (mean_shares(self.block_of, shares, members) for shares in self.shares)
         return np.hstack([in_parts(mean, _PARTS, cap) for mean, cap in zip(means, self.caps, strict=True)])
 

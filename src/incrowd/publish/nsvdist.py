@@ -182,7 +182,9 @@ class NSVDist(CellPublisher):
             rank = rng.permutation(table.n_rows)
             return choose_members(table, rank, self.k, self.cap, self.loss, self._parts(table, rng, self.cap), progress)
         secrets = [Limited.of(table, secret, exact(own_of(self.l, secret.name, 1))) for secret in table.secrets]
-        block_of = blocks_of(table, self.k, secrets, rng.spawn(1)[0])  # how often it draws depends on values: not from rng
+        block_of = blocks_of(
+            table, self.k, secrets, rng.spawn(1)[0]
+        )  # how often it draws depends on values: not from rng
         nothing = Secret(pl.Series("", [""]), np.zeros(1, np.int32))
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), secrets=(nothing,))
         rank = rng.permutation(table.n_rows)

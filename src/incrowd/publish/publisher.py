@@ -143,9 +143,7 @@ class Publisher(ABC, Generic[AnyRelease]):
             `ProjectionRelease` if the method publishes projections.
         """
         report = progress or (lambda _stage, _done, _total: None)
-        return self.settled(schema)._release(
-            Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame))
-        )
+        return self.settled(schema)._release(Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame)))
 
     @abstractmethod
     def _release(self, run: Run) -> AnyRelease:
@@ -237,12 +235,14 @@ class GroupPublisher(CellPublisher):
     def __post_init__(self) -> None:
         self.privacy()
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What groups are to keep, as parameters of any method that forms groups."""
+        return {field.name: getattr(self, field.name) for field in fields(GroupPublisher)}
+
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered,
-            others_known=self.others_known,
-        )  # fmt: skip
+        return Privacy.of(**self.asked)
 
 
 def require_feasible(privacy: Privacy, table: Table) -> None:

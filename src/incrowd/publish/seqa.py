@@ -145,10 +145,7 @@ class SeqA(GroupPublisher):
         if self.start == "random":
             size = max(2, (self.k + 1) // 2)
             return np.arange(len(rows)) % max(1, len(rows) // size)
-        cuts = Mondrian(
-            k=self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, ordered=self.ordered, alpha=self.alpha,
-            recoding="single" if self.start == "single_mondrian" else "multi",
-        )  # fmt: skip
+        cuts = Mondrian(**self.asked, recoding="single" if self.start == "single_mondrian" else "multi")
         return number(cuts.choose(table, rng, progress).cell_of[rows])
 
     def _improve(self, space: Space, start: Int64, rng: np.random.Generator, progress: Progress) -> Int64:

@@ -149,7 +149,9 @@ def _load_rows(manifest: RowsManifest, coded: pl.DataFrame, private: Private | N
         domains.append(domain)
         bounds += [lo, hi]
     told = {about.name: about for about in manifest.secrets if about.values is not None}
-    values_of = {name: leaves_from_data(list(about.values or ()), about.type).alias(name) for name, about in told.items()}
+    values_of = {
+        name: leaves_from_data(list(about.values or ()), about.type).alias(name) for name, about in told.items()
+    }
     n_told = sum(map(len, values_of.values()))
     bounds += [column.to_numpy() for column in coded.get_columns()[len(coded.columns) - n_told :] if n_told]
     cells, cell_of = np.unique(np.column_stack(bounds), axis=0, return_inverse=True)

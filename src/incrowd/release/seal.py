@@ -189,9 +189,7 @@ def _merged(lo: Codes, hi: Codes, cell_of: Int64, counts: npt.NDArray[np.int32] 
     return both[:, :n_quasi], both[:, n_quasi:], new.reshape(-1)[cell_of].astype(np.int64)
 
 
-def _published_secrets(
-    table: Table, counts: npt.NDArray[np.int32] | None, kept: Int64
-) -> tuple[SensitiveColumn, ...]:
+def _published_secrets(table: Table, counts: npt.NDArray[np.int32] | None, kept: Int64) -> tuple[SensitiveColumn, ...]:
     """Return the sensitive columns as they are published; counts are of one after another."""
     found, begin = [], 0
     for secret in table.secrets:

@@ -58,7 +58,9 @@ def _of_rows(manifest: RowsManifest) -> str:
 def _about_values(manifest: RowsManifest, where: str) -> str:
     """Return the end of the sentence: the largest share of a sensitive value, if one is promised."""
     limits = {secret.name: manifest.about(secret.name).belief for secret in manifest.secrets}
-    parts = [f"no value of '{name}' has more than {belief:.1%} {where}" for name, belief in limits.items() if belief < 1]
+    parts = [
+        f"no value of '{name}' has more than {belief:.1%} {where}" for name, belief in limits.items() if belief < 1
+    ]
     return f"; and {', and '.join(parts)}" if parts else ""
 
 

@@ -77,31 +77,43 @@ def check_original(
     behind = _find_behind(findings, claims, payload, originals, kept)
     if behind is None:
         return
+    if behind.mapped and _check_covers(findings, claims, payload, behind):
+        check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
+    _check_who_is_behind(findings, claims, payload, original, behind)
     if behind.mapped:
-        if _check_covers(findings, claims, payload, behind):
-            check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
-        for at, part, _, told in each_secret(findings, claims, payload):
-            _check_own_value(part, told, behind.about(at))
         _check_others(findings, claims, payload, original, behind, kept)
-    else:
-        others = _read_others(claims, payload, original, behind)
-        for at, part, own, told in each_secret(findings, claims, payload):
-            check_assignment(part, own, told, behind.codes, behind.about(at).sensitive, others)
     check_identifiers(findings, claims, payload.frame, original, behind.rows if behind.mapped else None)
     for at, part, own, told in each_secret(findings, claims, payload):
         _check_closeness(part, own, told, behind.about(at))
         if claims.in_shares:
             _check_blocks(part, own, told, behind.about(at), kept)
-    # rings, counted members and links are of releases with one sensitive column; what else these look at is the same
-    own, told, one = claims, payload, behind
-    if len(claims.secrets) > 1:
-        own, told, one = claims.about(claims.secrets[0]), payload.about(0), behind.about(0)
-    on_rings = _check_rings(findings, own, told, one, kept, promises_only=promises_only)
+    if len(claims.secrets) > 1:  # what is left looks at no sensitive column, or at that of a release with one
+        claims, payload, behind = claims.about(claims.secrets[0]), payload.about(0), behind.about(0)
+    _check_crowds(findings, claims, payload, behind, kept, promises_only=promises_only)
+
+
+def _check_who_is_behind(
+    findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, behind: Behind
+) -> None:
+    """Check the sensitive values of the rows' originals; whether there are such originals, where no map says so."""
+    for at, part, own, told in each_secret(findings, claims, payload):
+        if behind.mapped:
+            _check_own_value(part, told, behind.about(at))
+        else:
+            others = _read_others(claims, payload, original, behind)
+            check_assignment(part, own, told, behind.codes, behind.about(at).sensitive, others)
+
+
+def _check_crowds(
+    findings: Findings, claims: Claims, payload: Payload, behind: Behind, kept: Kept | None, *, promises_only: bool
+) -> None:
+    """Check how many originals fit each row, and how many rows each original."""
+    on_rings = _check_rings(findings, claims, payload, behind, kept, promises_only=promises_only)
     if not (promises_only and (on_rings or claims.in_shares)):
-        _check_members(findings, own, told, one, on_rings=on_rings)
-    linked = told.exact is not None and not claims.homogeneous and not on_rings
+        _check_members(findings, claims, payload, behind, on_rings=on_rings)
+    linked = payload.exact is not None and not claims.homogeneous and not on_rings
     if linked or not promises_only:
-        check_linking(findings, own, told, one.codes, values_judged=on_rings)
+        check_linking(findings, claims, payload, behind.codes, values_judged=on_rings)
 
 
 def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -> bool:

@@ -47,8 +47,7 @@ class Payload:
     scales
         How the cells of each quasi-identifier were coded.
     told
-        The sensitive columns. `values`, `exact` and `counts` are those of the only one; where there are several, `about`
-        shows one.
+        The sensitive columns. `values`, `exact` and `counts` are those of the only one; of several, `about` shows one.
     """
 
     frame: pl.DataFrame

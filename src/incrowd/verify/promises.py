@@ -82,13 +82,13 @@ def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, o
         problems, n_parts = [], 0
         for other in others:
             assert other.exact is not None
-            part = combine(
-                [payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows
-            )
+            part = combine([payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows)
             found = Distributions.of_rows(part, payload.exact, int(part.max(initial=-1)) + 1, payload.n_values)
             wrong = broken(promise, found, marginal)
             n_parts += len(wrong)
-            problems += [f"broken in {wrong.sum()} of {len(wrong)} parts that share another value"] if wrong.any() else []
+            problems += (
+                [f"broken in {wrong.sum()} of {len(wrong)} parts that share another value"] if wrong.any() else []
+            )
         findings.judge(f"{promise_name(promise)}, others known", problems, f"holds in {n_parts} parts of groups")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd import io
-from incrowd.errors import ParameterError, counted
+from incrowd.errors import counted
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_source, settings, working
 
