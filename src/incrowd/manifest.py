@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from incrowd.errors import InputError
 
-FORMAT = 2
+FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
 ROWS, PROJECTIONS = "rows", "projections"
 
 _NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
@@ -253,6 +253,11 @@ class Manifest:
         return min((g.belief for g in self.guarantees if g.belief is not None), default=1.0)
 
     @property
+    def format(self) -> int:
+        """The number of the format that this manifest is written in."""
+        return FORMAT
+
+    @property
     def promises(self) -> str:
         """All guarantees for people."""
         return ", ".join(guarantee.text for guarantee in self.guarantees)
@@ -271,7 +276,7 @@ class Manifest:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
 
     def _head(self) -> dict[str, Any]:
-        return {"format": FORMAT, "incrowd": self.incrowd, "polars": self.polars}
+        return {"format": self.format, "incrowd": self.incrowd, "polars": self.polars}
 
     def _method(self) -> dict[str, Any]:
         return {"name": self.method.name, "parameters": dict(self.method.parameters)}
@@ -288,11 +293,14 @@ class Manifest:
             raise _unreadable(where) from error
         if not isinstance(data, dict):
             raise _unreadable(where)
-        if data.get("format") != FORMAT:
+        if data.get("format") not in (FORMAT, FORMAT_OF_SEVERAL):
             raise _other_format(data.get("format"), where)
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
-            return kind._read(data)
+            read = kind._read(data)
+            if data["format"] != read.format:
+                raise _unreadable(where)
+            return read
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(where) from error
 
@@ -308,6 +316,11 @@ class RowsManifest(Manifest):
     target: str | None
     other: tuple[str, ...]
     payload: ClassVar[str] = ROWS
+
+    @property
+    def format(self) -> int:
+        """The number of the format that this manifest is written in."""
+        return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
 
     @property
     def homogeneous(self) -> bool:
@@ -454,7 +467,7 @@ def _other_format(found: object, where: str) -> InputError:
         return InputError(fact, "publish the table again from the original")
     if not isinstance(found, int) or found < FORMAT:
         return _unreadable(where)
-    fact = f"{where} has format {found}, and this version of incrowd reads format {FORMAT}"
+    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SEVERAL}"
     return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 

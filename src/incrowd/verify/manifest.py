@@ -15,7 +15,7 @@ from incrowd.verify.labels import write_value
 from incrowd.verify.methods import cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 
-FORMAT = 2
+FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
 
 _KEYS = (
     "format",
@@ -157,10 +157,15 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         reading.manifest.append("it is not an object")
         return None, reading
     version = reading.field(manifest, "format", "a whole number")
-    if version is not None and version != FORMAT:
-        reading.manifest.append(f"format is {version}, and this verifier knows format {FORMAT}")
-    if version != FORMAT:
+    known = (FORMAT, FORMAT_OF_SEVERAL)
+    if version is not None and version not in known:
+        reading.manifest.append(
+            f"format is {version}, and this verifier knows formats {FORMAT} and {FORMAT_OF_SEVERAL}"
+        )
+    if version not in known:
         return None, reading
+    if (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
+        reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
     reading.field(manifest, "polars", "a version number")
