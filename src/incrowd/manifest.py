@@ -298,11 +298,11 @@ class Manifest:
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
             read = kind._read(data)
-            if data["format"] != read.format:
-                raise _unreadable(where)
-            return read
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(where) from error
+        if data["format"] != read.format:
+            raise _unreadable(where)
+        return read
 
 
 @dataclass(frozen=True, kw_only=True)

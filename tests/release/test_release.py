@@ -29,9 +29,9 @@ def with_distributions(frame, schema, members, k, l=1):
     n_values = table.n_values
     counts = np.stack([np.bincount(table.sensitive[rows], minlength=n_values) for rows in members]).astype(np.int32)
     return seal_rows(
-        frame, table, Cells(lo, hi, np.arange(table.n_rows), counts), method=Method("hand", {}),
-        guarantees=Privacy.of(k, l=l).guarantees(), homogeneous=False, rng=np.random.default_rng(0), seed=None,
-        kind="polars", domains="exact",
+        frame, lambda: (table, Cells(lo, hi, np.arange(table.n_rows), counts), Privacy.of(k, l=l).guarantees()),
+        method=Method("hand", {}), homogeneous=False, rng=np.random.default_rng(0), seed=None, kind="polars",
+        domains="exact",
     )  # fmt: skip
 
 

@@ -263,10 +263,8 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         parameters = {"k": self.k, "l": self.l, "max_confidence": self.max_confidence, "gain": self.gain}
         return seal_rows(
             original,
-            table,
-            Cells(lo, hi, cell_of),
+            lambda: (table, Cells(lo, hi, cell_of), self._privacy().guarantees()),
             method=Method("tree", parameters),
-            guarantees=self._privacy().guarantees(),
             homogeneous=True,
             rng=secret_rng(seed, original),
             seed=seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -18,7 +18,7 @@ from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
 from incrowd.kernels.limits import groups_hold
-from incrowd.manifest import Method
+from incrowd.manifest import Guarantee, Method
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import EachColumn, LKind, own_of
 from incrowd.release import Release, RowRelease
@@ -169,19 +169,21 @@ class CellPublisher(Publisher[RowRelease]):
         return table.codes.size * float(np.log2(table.n_rows + 1))
 
     def _release(self, run: Run) -> RowRelease:
-        run.progress("coding", 0, 1)
-        table = Table.encode(run.original, run.schema, least=self._rare(run.schema))
-        run.progress("coding", 1, 1)
-        self.require_feasible(table)
         rng = secret_rng(run.seed, run.original)
-        with interpreted(self.n_steps(table) < _FEW_STEPS):
-            choice = self.choose(table, rng, run.progress)
+
+        def choose() -> tuple[Table, Choice, Sequence[Guarantee]]:
+            run.progress("coding", 0, 1)
+            table = Table.encode(run.original, run.schema, least=self._rare(run.schema))
+            run.progress("coding", 1, 1)
+            self.require_feasible(table)
+            with interpreted(self.n_steps(table) < _FEW_STEPS):
+                choice = self.choose(table, rng, run.progress)
+            return table, choice, (choice.privacy or self.privacy()).guarantees(table.schema.secrets)
+
         return seal_rows(
             run.original,
-            table,
-            choice,
+            choose,
             method=Method(self.name, self.parameters()),
-            guarantees=(choice.privacy or self.privacy()).guarantees(table.schema.secrets),
             homogeneous=self.homogeneous,
             rng=rng,
             seed=run.seed,

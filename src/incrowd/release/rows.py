@@ -22,6 +22,7 @@ from incrowd.recoding import Unseen
 from incrowd.release.atoms import Atoms
 from incrowd.release.domains import Domain
 from incrowd.release.release import Release
+from incrowd.verify.rows import Rows
 
 if TYPE_CHECKING:
     from incrowd.release.overview import Overview
@@ -56,13 +57,13 @@ class SensitiveColumn:
         """Names of its published columns: one, or one for each value."""
         return [self.name] if self.cell_counts is None else [f"{self.name}={value}" for value in text(self.values)]
 
-    def published(self, cell_of: npt.NDArray[np.int64], *, shares: bool) -> list[pl.Series]:
-        """Return its published columns, distributions as shares or as counts."""
+    def shown(self, cell_of: npt.NDArray[np.int64]) -> list[pl.Series]:
+        """Return its columns for people: values, or shares."""
         if self.codes is not None:
             return [self.values[self.codes]]
         assert self.cell_counts is not None
-        told = _shares(self.cell_counts) if shares else self.cell_counts
-        return [pl.Series(name, told[:, v][cell_of]) for v, name in enumerate(self.columns)]
+        shares = _shares(self.cell_counts)
+        return [pl.Series(name, shares[:, v][cell_of]) for v, name in enumerate(self.columns)]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -181,7 +182,7 @@ class RowRelease(Release):
         columns = [self._labels(m) for m in range(len(self.domains))]
         columns += self.other.get_columns()
         for secret in self.secrets:
-            columns += secret.published(self.cell_of, shares=True)
+            columns += secret.shown(self.cell_of)
         return pl.DataFrame(columns)
 
     @property
@@ -223,15 +224,29 @@ class RowRelease(Release):
 
     def coded(self, *, labels: bool = True) -> pl.DataFrame:
         """Return the content of release.parquet: labels and bounds of cells, the rest as it is."""
-        columns = []
+        rows = self._coded_rows(labels=labels)
+        return rows.select(rows.columns)
+
+    def _coded_rows(self, *, labels: bool) -> Rows:
+        """Return the same, column by column."""
+        parts: dict[str, tuple[pl.Series, npt.NDArray[Any] | None]] = {}
         for m, (name, domain) in enumerate(zip(self.quasi, self.domains, strict=True)):
-            columns += [self._labels(m)] if labels else []
+            if labels:
+                parts[name] = self._cell_labels(m), self.cell_of
             lo, hi = _bounds(domain, self.cell_lo[:, m], self.cell_hi[:, m])
-            columns += [lo.gather(self.cell_of).alias(f"{name}.lo"), hi.gather(self.cell_of).alias(f"{name}.hi")]
-        columns += self.other.get_columns()
+            parts |= {f"{name}.lo": (lo, self.cell_of), f"{name}.hi": (hi, self.cell_of)}
+        parts |= {column.name: (column, None) for column in self.other}
         for secret in self.secrets:
-            columns += secret.published(self.cell_of, shares=False)
-        return pl.DataFrame(columns)
+            if secret.codes is not None:
+                parts[secret.name] = secret.values, secret.codes
+            elif secret.cell_counts is not None:
+                each = map(pl.Series, secret.cell_counts.T)
+                parts |= {name: (counts, self.cell_of) for name, counts in zip(secret.columns, each, strict=True)}
+        return Rows(self.n_rows, parts)
+
+    def checked_tables(self) -> tuple[Rows]:
+        """Return the coded rows without labels."""
+        return (self._coded_rows(labels=False),)
 
     def coded_tables(self, *, labels: bool = True) -> tuple[pl.DataFrame, ...]:
         """Return the content of release.parquet."""
@@ -381,9 +396,12 @@ class RowRelease(Release):
         return cast("Sensitive", self.manifest.sensitive)
 
     def _labels(self, m: int) -> pl.Series:
+        """Return the labels of one column."""
+        return self._cell_labels(m).gather(self.cell_of).alias(self.quasi[m])
+
+    def _cell_labels(self, m: int) -> pl.Series:
         """Write the labels of one column: each distinct cell once."""
-        labels = self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
-        return labels[self.cell_of].alias(self.quasi[m])
+        return self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
 
     def refuse_name_clashes(self) -> None:
         """Refuse columns that would have the same name."""

@@ -91,11 +91,9 @@ def secret_rng(seed: int | None, original: pl.DataFrame) -> np.random.Generator:
 
 def seal_rows(
     original: pl.DataFrame,
-    table: Table,
-    cells: Cells,
+    choose: Callable[[], tuple[Table, Cells, Sequence[Guarantee]]],
     *,
     method: Method,
-    guarantees: Sequence[Guarantee],
     homogeneous: bool,
     rng: np.random.Generator,
     seed: int | None,
@@ -109,6 +107,9 @@ def seal_rows(
     ----------
     original
         The frame that the table was made of.
+    choose
+        Returns the table, the cells and what they keep; nobody else may hold them, because verifying takes as much room
+        again.
     rng
         From `secret_rng`.
     domains
@@ -117,6 +118,7 @@ def seal_rows(
     if domains not in DOMAINS:
         fact = f"domains is {domains!r}"
         raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
+    table, cells, guarantees = choose()
     schema = table.schema
     released = np.flatnonzero(cells.cell_of >= 0)
     kept = rng.permutation(released)
@@ -174,7 +176,7 @@ def seal_rows(
         private=private,
     )
     numbers = dict(cells.numbers)
-    del table, cells  # verifying takes as much room again
+    del table, cells, kept, order, taken, other, cell_of, published, lo, hi, exact, codes
     return _verified(release, original, progress, numbers)
 
 

@@ -14,13 +14,14 @@ from incrowd.verify.payload import check_labels, declared_names, read_payload
 from incrowd.verify.private import read_private
 from incrowd.verify.projections import check_projections_into
 from incrowd.verify.promises import check_promises
+from incrowd.verify.rows import Frame
 from incrowd.verify.tables import check_counts, check_rows
 from incrowd.verify.verdict import Findings, Verdict
 
 
 def check(
     manifest: dict[str, Any],
-    tables: Sequence[pl.DataFrame],
+    tables: Sequence[Frame],
     *,
     original: pl.DataFrame | None = None,
     private: Mapping[str, Any] | None = None,
@@ -52,7 +53,7 @@ def check(
 def check_into(
     findings: Findings,
     manifest: object,
-    tables: Sequence[pl.DataFrame],
+    tables: Sequence[Frame],
     *,
     original: pl.DataFrame | None,
     private: Mapping[str, Any] | None,
@@ -61,7 +62,8 @@ def check_into(
 ) -> None:
     """Add every check of a release to what was found about its folder; `labelled` tables must have their labels."""
     if isinstance(manifest, dict) and manifest.get("payload") == "projections":
-        check_projections_into(findings, manifest, tables, original=original, private=private)
+        frames = [table.select(table.columns) for table in tables]
+        check_projections_into(findings, manifest, frames, original=original, private=private)
         return
     claims = _check_manifest(findings, manifest)
     if claims is None:

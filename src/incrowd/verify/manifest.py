@@ -157,12 +157,12 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         reading.manifest.append("it is not an object")
         return None, reading
     version = reading.field(manifest, "format", "a whole number")
-    known = (FORMAT, FORMAT_OF_SEVERAL)
-    if version is not None and version not in known:
+    formats = (FORMAT, FORMAT_OF_SEVERAL)
+    if version is not None and version not in formats:
         reading.manifest.append(
             f"format is {version}, and this verifier knows formats {FORMAT} and {FORMAT_OF_SEVERAL}"
         )
-    if version not in known:
+    if version not in formats:
         return None, reading
     if (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
         reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")

@@ -14,6 +14,7 @@ from incrowd.verify.groups import Cells, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
+from incrowd.verify.rows import Frame
 from incrowd.verify.verdict import Findings, first_row
 
 
@@ -50,7 +51,7 @@ class Payload:
         The sensitive columns. `values`, `exact` and `counts` are those of the only one; of several, `about` shows one.
     """
 
-    frame: pl.DataFrame
+    frame: Frame
     cells: Cells
     scales: list[Scale]
     told: tuple[Told, ...]
@@ -91,7 +92,7 @@ class Payload:
         return [scale.n_codes for scale in self.scales]
 
 
-def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool) -> Payload | None:
+def read_payload(findings: Findings, claims: Claims, frame: Frame, *, labelled: bool) -> Payload | None:
     """Return the payload in numbers, or ``None`` when it is too broken to look further."""
     if not _check_columns(findings, claims, frame, labelled=labelled):
         return None
@@ -158,7 +159,7 @@ def _shown(claims: Claims, names: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool) -> bool:
+def _check_columns(findings: Findings, claims: Claims, frame: Frame, *, labelled: bool) -> bool:
     has_labels = labelled or any(q.name in frame.columns for q in claims.quasi)
     expected = expected_columns(claims, labels=has_labels)
     problems = _column_problems(claims, frame.columns, expected)
@@ -167,10 +168,10 @@ def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, l
     for secret in claims.secrets:
         kind = TYPES[secret.type] if secret.form == "exact" else pl.Int32()
         wanted |= dict.fromkeys(secret.columns, kind)
-    wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame[name].dtype != dtype]
+    wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame.schema[name] != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
-    odd = [name for name in claims.other if name in frame.columns and not is_plain(frame[name].dtype)]
+    odd = [name for name in claims.other if name in frame.columns and not is_plain(frame.schema[name])]
     if odd:
         problems.append(f"columns of a type that can carry more than their values: {_shown(claims, odd)}")
     signed = [name for name in claims.other if name in frame.columns and _has_negative_zero(frame[name])]
@@ -193,7 +194,7 @@ def is_plain(dtype: pl.DataType) -> bool:
     return simple or dtype.is_integer() or dtype.is_float()
 
 
-def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tuple[Cells, list[Scale]] | None:
+def _check_cells(findings: Findings, claims: Claims, frame: Frame) -> tuple[Cells, list[Scale]] | None:
     problems: list[str] = []
     columns, scales = [], []
     for q in claims.quasi:  # one column's codes of all rows at a time
@@ -218,9 +219,7 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
     return cells, scales
 
 
-def _check_counts(
-    findings: Findings, claims: Claims, sensitive: Sensitive, frame: pl.DataFrame, cells: Cells
-) -> Array | None:
+def _check_counts(findings: Findings, claims: Claims, sensitive: Sensitive, frame: Frame, cells: Cells) -> Array | None:
     columns = frame.select(sensitive.columns)
     if any(columns.null_count().row(0)):
         findings.judge("distributions", ["some rows have no count"], "")
