@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from incrowd.errors import InputError, ParameterError
+from incrowd.errors import InputError, ParameterError, counted
 from incrowd.io.date_forms import find_date_form, parse_dates
 from incrowd.io.notation import Notation
+from incrowd.io.reading import Findings
 
 TYPES: dict[str, type[pl.DataType]] = {
     "int": pl.Int64,
@@ -60,6 +61,7 @@ def declare(
     frame: pl.DataFrame,
     types: Mapping[str, str],
     where: str,
+    findings: Findings,
     notation: Notation = _PLAIN,
     date_formats: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
@@ -71,7 +73,7 @@ def declare(
         guess = f"did you mean '{close[0]}'? The columns are " if close else "use one of "
         raise InputError(fact, guess + ", ".join(map(repr, frame.columns)))
     return frame.with_columns(
-        _declared(frame[column], kind, notation, formats.get(column)) for column, kind in types.items()
+        _declared(frame[column], kind, notation, formats.get(column), findings) for column, kind in types.items()
     )
 
 
@@ -198,7 +200,9 @@ def _bool(text: pl.Series, words: Mapping[str, bool]) -> pl.Series:
     )
 
 
-def _declared(column: pl.Series, kind: str, notation: Notation, date_format: str | None) -> pl.Series:
+def _declared(
+    column: pl.Series, kind: str, notation: Notation, date_format: str | None, findings: Findings
+) -> pl.Series:
     if column.dtype == TYPES[kind]:
         return column
     if kind == "date" and isinstance(column.dtype, pl.Datetime):
@@ -213,7 +217,10 @@ def _declared(column: pl.Series, kind: str, notation: Notation, date_format: str
         plain = notation.plain(trimmed(text))
         result = _PARSERS[kind](plain) if fits(text, plain) else result
     if (misfits := result.null_count() - text.null_count()) > 0:
-        fact = f"Column '{column.name}' is declared as {kind}, but {misfits} of {len(column)} rows do not fit"
+        first = findings.place(int((result.is_null() & text.is_not_null()).arg_max() or 0))
+        many = "does not fit: it is in" if misfits == 1 else "do not fit, first in"
+        rows = counted(len(column), "row")
+        fact = f"Column '{column.name}' is declared as {kind}, but {misfits} of {rows} {many} {first}"
         raise InputError(fact, hint)
     return without_nan(result).alias(column.name)
 

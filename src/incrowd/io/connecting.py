@@ -26,6 +26,10 @@ PASSWORD = "INCROWD_DB_PASSWORD"
 
 _TIMEOUT = 20  # seconds that a server may take to answer at all; networks that drop packets never do
 _IN_FILES = ("sqlite", "duckdb")
+_MOST_PORT = 65535
+_NO_DATABASES = dict.fromkeys(
+    ("http", "https", "ftp", "s3", "gs", "abfs", "hdfs"), "copy the file to this machine first, and give its name"
+) | {"file": "give the name of the file without 'file://'"}
 _SERVERS = {
     "postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server", "sqlite": "SQLite",
     "duckdb": "DuckDB", "oracle": "Oracle",
@@ -124,18 +128,40 @@ def is_url(source: object) -> bool:
 
 
 def refuse_broken_url(text: object) -> None:
-    """Refuse what seems to be a database URL and is none, without repeating it: it may hold a password."""
+    """Refuse what seems to be the address of a database and cannot be, without repeating it: it may hold a password."""
     if not isinstance(text, str):
         return
+    kind, _, rest = text.partition(":")
+    plain = kind.lower().partition("+")[0]
     if not is_url(text):
+        if plain in (*_SERVERS, "postgres") and not Path(text).exists():
+            fact = f"The address has too few slashes after '{plain}:'"
+            raise InputError(fact, _example(plain))
         if re.match(r"[A-Za-z][A-Za-z0-9+.\-]+:?/{0,2}[^/\s]*:[^\s]*@", text):
             fact = "The address looks like that of a database, but has no '://' after its kind"
-            raise InputError(fact, "write it like this: postgresql://user@host:5432/name")
+            raise InputError(fact, _example("postgresql"))
         return
-    authority = re.split(r"[/?]", text.partition("://")[2], maxsplit=1)[0]
+    if plain in _NO_DATABASES:
+        fact = f"Addresses of the kind '{plain}://' are not read"
+        raise InputError(fact, _NO_DATABASES[plain])
+    authority = re.split(r"[/?]", rest[2:], maxsplit=1)[0]
+    if plain in _IN_FILES and authority.partition("#")[0]:
+        fact = f"The address has two slashes after '{plain}:', and a file needs three or four"
+        raise InputError(fact, _example(plain))
     if authority.count("@") > 1:
         fact = "The address of the database has more than one '@' before the name of its host"
         raise InputError(fact, "write %40 for an '@' in a password, or give the password in INCROWD_DB_PASSWORD")
+    port = re.search(r":([^\]:]+)$", authority.rpartition("@")[2].partition("#")[0])
+    if port is not None and not (re.fullmatch(r"\d{1,5}", port[1], re.ASCII) and 0 < int(port[1]) <= _MOST_PORT):
+        fact = f"The port in the address is not a whole number from 1 to {_MOST_PORT}"
+        raise InputError(fact, f"{_example(plain)}; write %2F for a '/' in a password, %23 for a '#'")
+
+
+def _example(kind: str) -> str:
+    if kind in _IN_FILES:
+        return f"write {kind}:///name.db for a file in the working folder, and {kind}:////folder/name.db for any other"
+    port = {"mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521}.get(kind, 5432)
+    return f"write it like this: {'postgresql' if kind == 'postgres' else kind}://user@host:{port}/name"
 
 
 def local_file(url: sa.URL) -> Path | None:
