@@ -29,6 +29,7 @@ TYPES: dict[str, type[pl.DataType]] = {
 SAMPLE = 1000
 _PLAIN = Notation()
 _ISO_LENGTH = 10
+_LONG = 19  # digits from which whole numbers may need more than 64 bits
 _MISFITS = "declare it as str, correct these rows, or list the text that means missing"
 
 
@@ -158,14 +159,15 @@ def _guess_float(text: pl.Series) -> pl.Series:
     if not fits(text, result):
         return result
     # As a float, a whole number beyond 64 bits would merge with its neighbours.
-    if _any_code(text) or text.str.contains(r"^[+-]?\d{19,}$").any():
+    if _any_code(text) or text.filter(text.str.len_bytes() >= _LONG).str.contains(r"^[+-]?\d{19,}$").any():
         return _nothing(text)
     # "nan" and "inf" are numbers only in the company of numbers; alone they may be anybody's words.
     return result if result.is_finite().any() or fits(text, _nothing(text)) else _nothing(text)
 
 
 def _any_code(text: pl.Series) -> bool:
-    # Few numbers start with a zero, and the pattern is slow.
+    # Few numbers start with a sign or a zero, which all sort before 1: comparing is five times faster than looking.
+    text = text.filter(text < "1")
     starts = text.str.starts_with("0") | text.str.starts_with("-0") | text.str.starts_with("+0")
     return bool(text.filter(starts).str.contains(r"^[+-]?0\d").any())
 
@@ -175,7 +177,7 @@ def _guess_date(text: pl.Series) -> pl.Series:
     # is several times faster than a pattern.
     if not (text.str.len_bytes() == _ISO_LENGTH).all() or str(text.min() or "0") < "0":
         return _nothing(text)
-    days = text.str.to_date("%Y-%m-%d", strict=False)
+    days = text.str.to_date("%Y-%m-%d", strict=False, cache=False)  # a cache of days takes twice as long as parsing
     return days if fits(text, days) and not text.str.contains(" ", literal=True).any() else _nothing(text)
 
 
