@@ -27,6 +27,8 @@ PASSWORD = "INCROWD_DB_PASSWORD"
 _TIMEOUT = 20  # seconds that a server may take to answer at all; networks that drop packets never do
 _IN_FILES = ("sqlite", "duckdb")
 _MOST_PORT = 65535
+_HARMLESS = re.compile(r"(?:host|port|driver|sslmode|charset|unix_socket|Encrypt|TrustServerCertificate)=[\w.+/%-]*")
+"""Options of URLs that say where a server is and how to talk to it, without which an address is of no use."""
 _NO_DATABASES = dict.fromkeys(
     ("http", "https", "ftp", "s3", "gs", "abfs", "hdfs"), "copy the file to this machine first, and give its name"
 ) | {"file": "give the name of the file without 'file://'"}
@@ -92,10 +94,10 @@ class Database:
 
 
 def public_url(text: str) -> str:
-    """Return a URL without its password and its options, which may hold one; anything else as it is.
+    """Return a URL without its password, and of its options those that hold none; anything else as it is.
 
-    >>> public_url("postgresql://ada:lovelace@db.example:5432/hospital?sslpassword=x#public.release")
-    'postgresql://ada@db.example:5432/hospital#public.release'
+    >>> public_url("postgresql://ada:lovelace@db.example:5432/hospital?sslpassword=x&sslmode=require#public.release")
+    'postgresql://ada@db.example:5432/hospital?sslmode=require#public.release'
     >>> public_url("data.csv")
     'data.csv'
     """
@@ -106,7 +108,9 @@ def public_url(text: str) -> str:
     # Up to the last @: a password may have one, and hiding too much is better than too little.
     start, at, end = rest.rpartition("@")
     user = start.partition(":")[0] + "@" if at and not start.startswith("/") else start + at
-    return f"{scheme}://{user}{end.partition('?')[0]}{'' if table is None else f'#{table}'}"
+    end, _, options = end.partition("?")
+    kept = "&".join(option for option in options.split("&") if _HARMLESS.fullmatch(option))
+    return f"{scheme}://{user}{end}{f'?{kept}' if kept else ''}{'' if table is None else f'#{table}'}"
 
 
 def split_table(address: str) -> tuple[str, str | None]:

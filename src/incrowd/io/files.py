@@ -222,7 +222,7 @@ def _check_input(path: Path, kind: Format, reading: Reading) -> None:
                 raise InputError(fact, f"leave out the {setting}, or give a database URL such as sqlite:///people.db")
     if reading.sheet is not None and not kind.name.startswith("Excel"):
         fact = f"'{path}' is not a workbook and has no sheets"
-        raise InputError(fact, "leave out the sheet")
+        raise InputError(fact, "leave out the sheet; a schema names one in its table [reading]")
     if str(path) == STANDARD_INPUT:
         if kind.types is not Types.NONE:
             fact = f"{kind.name} cannot be read from standard input"

@@ -6,7 +6,7 @@ the table, and names the line, until a person has corrected these cells or has s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,12 @@ def without_exceptions(
             "(if they are values: set type to str)"
         )
     return frame.with_columns(columns), said
+
+
+def without_settled(notes: Sequence[str], schema: Schema) -> list[str]:
+    """Leave out that a column is text because of some rows, where it was proposed as numbers: the proposal says more."""
+    numbers = [a.name for a in schema.attributes.values() if a.type in ("int", "float")]
+    return [text for text in notes if not any(text.startswith(f"Column '{name}' is text because") for name in numbers)]
 
 
 def with_exceptions(schema: Schema, said: Mapping[str, str]) -> Schema:
