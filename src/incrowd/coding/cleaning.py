@@ -13,10 +13,11 @@ from incrowd.errors import SchemaError, counted
 from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec
 from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
 from incrowd.runs import workers
-from incrowd.schema import Role, Schema
+from incrowd.schema import Attribute, Role, Schema
 
 RowNumbers = npt.NDArray[np.int64]
 
+_WHOLE = r"^([+-]?\d{1,15})\.0*$"
 _MIXED = 0.5  # share of numbers from which text in between is taken for a fault
 
 
@@ -126,9 +127,29 @@ def _without_codes(values: pl.Series, codes: Sequence[str]) -> pl.Series:
     if values.dtype == pl.String:
         found = values.str.strip_chars(" ").is_in(list(codes))
     else:
-        known = convert(pl.Series(codes, dtype=pl.String()), type_of(values)).drop_nulls()
-        found = values.is_in(known.implode())
+        found = values.is_in(_read_codes(codes, type_of(values)).implode())
     return values.set(found.fill_null(value=False), None) if found.any() else values
+
+
+def _read_codes(codes: Sequence[str], kind: str) -> pl.Series:
+    """Return codes as numbers or dates, as far as they are some; 999.0 is 999 among whole numbers."""
+    texts = pl.Series(codes, dtype=pl.String())
+    return convert(texts.str.replace(_WHOLE, "$1") if kind == "int" else texts, kind).drop_nulls()
+
+
+def unused_codes(column: pl.Series, attribute: Attribute) -> list[str]:
+    """Return the codes of a column that no row has, neither as it is nor as what it is declared to be."""
+    if not attribute.missing:
+        return []
+    forms = [as_leaves(column.unique())]
+    kind = attribute.type or ("float" if _wants_numbers(attribute.hierarchy) else None)
+    if forms[0].dtype == pl.String and kind is not None:
+        forms.append(convert(forms[0].str.strip_chars(), kind))
+    return [
+        code
+        for code in attribute.missing
+        if all(_without_codes(form, [code]).null_count() == form.null_count() for form in forms)
+    ]
 
 
 def _as_type(values: pl.Series, kind: str) -> pl.Series:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd import io
 from incrowd.errors import counted
 from incrowd.runs import Run
+from incrowd.workflow.nearly_numbers import with_exceptions, without_exceptions, without_settled
 from incrowd.workflow.sources import Source, read_source, settings, working
 
 if TYPE_CHECKING:
@@ -106,7 +107,10 @@ def propose(
     how = settings(reading, query)
     with working(run) as work:
         frame = read_source(source, replace(how, missing_tokens=tokens), run=work, findings=findings)
-        schema = Schema.propose(frame, sensitive=names, target=target, missing_tokens=tokens)
+        plain, exceptions = without_exceptions(frame, tokens, findings)
+        schema = Schema.propose(plain, sensitive=names, target=target, missing_tokens=tokens)
+        schema = with_exceptions(schema, exceptions)
+        notes = without_settled(notes, schema)
         notes += _tokens_taken(frame, [token for token in schema.missing_tokens if token not in tokens])
         work("looking for unique rows", 0, 1)
         unique = measure_uniqueness(frame, schema.quasi)

@@ -13,6 +13,7 @@ from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
 from incrowd.workflow.estimates import estimate, refuse_impossible, refuse_unreadable
+from incrowd.workflow.missing_codes import notes_on_codes
 from incrowd.workflow.sources import Source, read_schema, read_source, settings, working
 
 if TYPE_CHECKING:
@@ -190,14 +191,14 @@ def publish(
         if not force:
             refuse_unreadable(source)
         found: list[str] = []
-        how = roles.reading.with_settings(settings(reading, query))
-        frame = read_source(source, how, run=work, findings=io.Findings(found.append))
+        findings = io.Findings(found.append)
+        frame = read_source(source, roles.reading.with_settings(settings(reading, query)), run=work, findings=findings)
         _foresee(publisher.name, frame.height, len(roles.quasi), work, force=force)
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *roles.secrets])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
-        notes = [*(f"{text}." for text in found), *overview.notes]
+        notes = [*(f"{text}." for text in found), *notes_on_codes(frame, roles, findings), *overview.notes]
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
         copies = _copies_of(release, place.path, replacing=replace) if excel_safe else {}
