@@ -3,6 +3,7 @@
 import time
 
 from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.ui import Select
 
 
@@ -34,6 +35,26 @@ class Person:
             return next((e for e in self.all("a, button, summary") if e.is_displayed() and e.text == words), None)
 
         self.until(found).click()
+
+    def press_starting(self, words):
+        def found():
+            return next((e for e in self.all("a") if e.is_displayed() and e.text.startswith(words)), None)
+
+        self.until(found).click()
+
+    def drag(self, what, where):
+        place = self.one(where)
+        chain = ActionChains(self.window).click_and_hold(self.one(what)).move_by_offset(4, 4)
+        chain.move_to_element(place).move_by_offset(2, 2).release().perform()
+
+    def problems(self, axe):
+        """What axe-core finds serious on the page."""
+        self.window.execute_script(axe)
+        found = self.window.execute_async_script(
+            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(r => done(r.violations"
+            ".filter(v => ['serious', 'critical'].includes(v.impact)).map(v => [v.id, v.nodes.map(n => n.html)])))"
+        )
+        return [f"{name}: {html}" for name, html in found]
 
     def sees(self, words):
         self.until(lambda: words in self.text())

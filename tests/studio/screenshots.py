@@ -11,7 +11,7 @@ from studio_server import PEOPLE, Studio
 
 FOLDER = Path(os.environ.get("INCROWD_SCREENSHOTS", "screenshots"))
 LOOKS = [(width, theme) for width in (1280, 390) for theme in ("light", "dark")]
-RULES = "antecedents,consequents,support,confidence\nage,zip,0.5,0.75\nage|sex,zip,0.1,0.8\n"
+RULES = "antecedents,consequents,support,confidence\nage,flu,0.5,0.75\nage|sex,asthma,0.125,0.75\n"
 
 
 @pytest.fixture
