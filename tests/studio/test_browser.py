@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from person import Person
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from studio_server import PEOPLE, Studio
 
@@ -204,6 +203,7 @@ def test_everything_can_be_done_without_a_mouse(home, person):
     person.go("hierarchies?column=4")
     person.one("input[value=own]").send_keys(Keys.SPACE)
     person.one("input[name=name][value=nurse]").send_keys(Keys.SPACE)
-    ActionChains(person.window).send_keys_to_element(person.one("#new"), "care", Keys.ENTER).perform()
+    person.until(lambda: person.one("input[name=name][value=nurse]").is_selected())
+    person.one("#new").send_keys("care", Keys.ENTER)
     person.one("[data-group=care]")
     assert person.window.current_url.endswith("hierarchies?column=4")

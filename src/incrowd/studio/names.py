@@ -16,6 +16,11 @@ def shown_name(name: str) -> str:
     return "".join(letter if letter.isprintable() else "_" for letter in last)[-_LONGEST_NAME:] or "table"
 
 
+def as_argument(name: str) -> str:
+    """Return a name of a file as a command takes it: one that begins with a dash would be an option."""
+    return f"./{name}" if name.startswith("-") else name
+
+
 def table_suffix(name: str) -> str:
     """Return the suffix under which a table is kept: one of those that we know, in our own spelling."""
     from incrowd import io

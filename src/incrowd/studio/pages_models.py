@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from incrowd import workflow
 from incrowd.errors import ParameterError
+from incrowd.studio.names import as_argument
 from incrowd.studio.pages import Form, back_to, render
 from incrowd.studio.project import Project
 from incrowd.studio.sending import send
@@ -127,7 +128,7 @@ def _command(project: Project, job: Any) -> str:  # noqa: ANN401
     if job is None or project.model is None:
         return ""
     given = job.given
-    words = ["incrowd", "audit", project.model.name]
+    words = ["incrowd", "audit", as_argument(project.model.name)]
     if project.model.is_rules:
         words += ["--people", str(given["people"])] if given["people"] else list(project.words)
         words += ["--public", ",".join(given["public"]), "-k", str(given["k"])]

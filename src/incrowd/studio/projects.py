@@ -11,7 +11,7 @@ from pathlib import Path
 from incrowd.errors import ParameterError
 from incrowd.runs import Run
 from incrowd.studio.jobs import Job
-from incrowd.studio.names import explain, shown_name
+from incrowd.studio.names import as_argument, explain, shown_name
 from incrowd.studio.project import Project
 
 
@@ -63,7 +63,14 @@ class Projects:
                 raise explain(error, {str(source): name}) from None
             raise
         project = Project(
-            folder.name, name, source, folder, found, self.turn, words=words or (name,), reading=io.Reading()
+            folder.name,
+            name,
+            source,
+            folder,
+            found,
+            self.turn,
+            words=words or (as_argument(name),),
+            reading=io.Reading(),
         )
         project.propose()
         self.all[project.id] = project

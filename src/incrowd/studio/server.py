@@ -6,8 +6,11 @@ import asyncio
 import os
 import secrets
 import socket
+import tempfile
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -40,7 +43,7 @@ def run(
 ) -> None:
     """Serve until the process is asked to end; see `incrowd.studio.serve`."""
     token = secrets.token_urlsafe(32)
-    with _listening(port) as listener, private_folder() as folder:
+    with _listening(port) as listener, private_folder() as folder, _silent(folder):
         number = listener.getsockname()[1]
         projects = Projects(folder)
         begin = _load_libraries if data is None else projects.open(_existing(Path(data)))
@@ -84,6 +87,19 @@ def _listening(port: int) -> socket.socket:
         raise InputError(fact, "choose another one with --port, or leave it out to take a free one") from error
     listener.set_inheritable(False)
     return listener
+
+
+@contextmanager
+def _silent(folder: Path) -> Iterator[None]:
+    """Keep temporary files of all libraries in a folder that goes, and print no warnings, which may quote data."""
+    earlier = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        tempfile.tempdir = earlier
 
 
 def _existing(path: Path) -> Path:

@@ -76,7 +76,7 @@ function asking(form, address, show) {
     }
     const response = await fetch(address, {method: "POST", headers: {"X-Studio": "live"}, body: fields});
     const text = await response.text();
-    if (mine === latest) show(text, response.ok);
+    if (mine === latest) show(text, response.ok, more);
   };
 }
 
@@ -127,21 +127,35 @@ function builder() {
   const place = document.getElementById("preview");
   let timer = 0;
 
-  // The field in which somebody writes stays as it is; all around it is new.
-  function show(text) {
+  // All is new but what somebody is doing: the field in which they write, what they ticked, and where they are.
+  function show(text, isFine, more) {
     const next = new DOMParser().parseFromString(`<div>${text}</div>`, "text/html").body.firstChild;
-    if (next.querySelector("h1")) {
+    if (!isFine) {
       place.querySelector("[role=status]").replaceWith(next.querySelector("[role=alert]"));
       return;
     }
-    const field = document.activeElement;
-    const twin = field && field.id && place.contains(field) && field.tagName === "TEXTAREA" ? next.querySelector(`#${field.id}`) : null;
-    const [from, to] = twin ? [field.selectionStart, field.selectionEnd] : [0, 0];
-    if (twin) twin.replaceWith(field);
+    if (more.do !== "move") {
+      for (const box of place.querySelectorAll("input[name=name]:checked")) {
+        const twin = next.querySelector(`input[name=name][value="${CSS.escape(box.value)}"]`);
+        if (twin) twin.checked = true;
+      }
+      for (const id of ["new", "to"]) {
+        const [field, twin] = [document.getElementById(id), next.querySelector(`#${id}`)];
+        if (field && twin) twin.value = field.value;
+      }
+    }
+    const active = place.contains(document.activeElement) ? document.activeElement : null;
+    const id = active && (active.id ? `#${active.id}` : active.name === "name" ? `input[name=name][value="${CSS.escape(active.value)}"]` : null);
+    let twin = id && next.querySelector(id);
+    const [from, to] = active ? [active.selectionStart, active.selectionEnd] : [0, 0];
+    if (twin && active.tagName === "TEXTAREA") {
+      twin.replaceWith(active);
+      twin = active;
+    }
     place.replaceChildren(...next.childNodes);
     if (twin) {
-      field.focus({preventScroll: true});
-      field.setSelectionRange(from, to);
+      twin.focus({preventScroll: true});
+      if (typeof from === "number") twin.setSelectionRange(from, to);
     }
     draggable();
   }
@@ -171,8 +185,9 @@ function builder() {
   form.addEventListener("submit", (event) => {
     if (!event.submitter || event.submitter.value !== "move") return;
     event.preventDefault();
-    own();
-    ask({do: "move"});
+    const isMove = event.submitter === document.activeElement || document.activeElement.closest(".moving");
+    if (isMove) own();
+    ask(isMove ? {do: "move"} : {});
   });
 
   function draggable() {
