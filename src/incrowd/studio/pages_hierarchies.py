@@ -76,7 +76,7 @@ def hierarchies(project: Project, form: Form) -> Response:
     schema = project.needs_schema()
     number, name = _column(project, form)
     spec = schema.attributes[name].hierarchy
-    preview = _previewed(project, lambda: workflow.hierarchy(project.look.frame, name, schema=schema, k=1))
+    preview = _current(project, name)
     settings = {} if spec is None else {n: _written(v) for n, v in spec.to_dict().items() if n != "kind"}
     quasi = [(n, each, kind_of(schema.attributes[each].hierarchy)) for n, each in _numbered(project)]
     kind = kind_of(spec)
@@ -128,7 +128,10 @@ def tree_file(project: Project, form: Form) -> Response:
     number, name = _column(project, form)
     from incrowd.hierarchy import Taxonomy
 
-    found = workflow.hierarchy(project.look.frame, name, schema=project.needs_schema(), k=1).hierarchy
+    shown = _current(project, name)
+    if shown.problem is not None:
+        raise shown.problem
+    found = None if shown.report is None else shown.report.hierarchy
     if not isinstance(found, Taxonomy):
         fact = f"Column {name!r} becomes ranges, which have no groups to write"
         raise ParameterError(fact, "choose a tree first")
@@ -189,6 +192,18 @@ def _moved(project: Project, name: str, tree: Tree, form: Form) -> Tree:
         raise ParameterError(fact, "correct it as text first")
     group = form.text("new") or form.fields.get("to", "")
     return Tree(trees.pairs_text(trees.moved(parents, form.several.get("name", []), group)))
+
+
+def _current(project: Project, name: str) -> Preview:
+    """Return the picture of the hierarchy that a column has; it is drawn once."""
+    schema = project.needs_schema()
+    about = (schema.attributes[name].hierarchy, schema.target)
+    known = project.pictures.get(name)
+    if known is None or known[0] != about:
+        drawn = _previewed(project, lambda: workflow.hierarchy(project.look.frame, name, schema=schema, k=1))
+        known = project.pictures[name] = about, drawn
+    found: Preview = known[1]
+    return found
 
 
 def _previewed(project: Project, make: Any) -> Preview:  # noqa: ANN401 - a function that makes a report

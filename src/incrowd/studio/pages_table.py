@@ -46,12 +46,9 @@ def data(project: Project, _form: Form) -> Response:
         for name in _FILE
         if (name == "sheet") == (found is not None and found.name.startswith("Excel")) and (is_text or name == "sheet")
     }
-    codes = {
-        name: [code for code in given if code not in _suspects(project, name)]
-        for name, given in project.reading.missing_codes.items()
-    }
+    notes = [project.named(note) for note in project.look.notes]
     return render(
-        "data.html", project=project, look=project.look, settings=settings, choices=_CHOICES, types=TYPES, codes=codes,
+        "data.html", project=project, look=project.look, notes=notes, settings=settings, choices=_CHOICES, types=TYPES,
         here="data",
     )  # fmt: skip
 
@@ -152,11 +149,6 @@ def _recipes(kind: str | None, current: str) -> list[tuple[str, str]]:
     found = [(recipe.kind, recipe.words) for recipe in workflow.recipes(kind)]
     named = {"taxonomy": "your own tree", "bins": "ranges of your choice"}
     return found if current in dict(found) else [(current, named.get(current, current)), *found]
-
-
-def _suspects(project: Project, name: str) -> dict[str, int]:
-    found = next(column["suspects"] for column in project.look.columns if column["column"] == name)
-    return {**dict.fromkeys((), 0), **found}
 
 
 def _words(text: str) -> list[str]:

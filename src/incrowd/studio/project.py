@@ -86,6 +86,8 @@ class Project:
         Where the owner has saved it.
     model
         What is audited.
+    pictures
+        What pages have drawn of columns, and the hierarchies that they show.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Project:
     saved: tuple[str, str] | None = None
     model: Model | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
+    pictures: dict[str, tuple[object, Any]] = field(default_factory=dict)
     _crowds: tuple[tuple[str, ...], workflow.Crowds] | None = None
 
     def propose(self, sensitive: str | None = None) -> None:
@@ -130,6 +133,7 @@ class Project:
 
         self.look = workflow.look(self.source, reading=reading)
         self.reading, self._crowds = reading, None
+        self.pictures.clear()
         self.propose()
 
     def revise(self, roles: Mapping[str, str], kinds: Mapping[str, str], target: str) -> None:
@@ -285,6 +289,10 @@ class Project:
         for name, found in results.items():
             files[f"results/{name}.json"] = (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode()
         return files
+
+    def named(self, text: str) -> str:
+        """Return a sentence with the table's name for people in place of our path."""
+        return text.replace(str(self.source), self.name)
 
     def explain(self, error: BaseException) -> IncrowdError:
         """Return an error for people: with the file's own name in place of ours, and nothing of a bug but its place."""

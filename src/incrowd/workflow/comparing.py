@@ -63,7 +63,9 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
 
 
 def _cell(frame: pl.DataFrame, row: int, name: str) -> str | None:
-    return _text(frame[row, name]) if name in frame.columns else None
+    from incrowd.hierarchy.hierarchy import MISSING
+
+    return (_text(frame[row, name]) or MISSING) if name in frame.columns else None
 
 
 def _text(cell: Any) -> str | None:  # noqa: ANN401

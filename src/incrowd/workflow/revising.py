@@ -127,6 +127,10 @@ def carry_over(old: Schema, new: Schema) -> Schema:
     same = {name: attribute for name, attribute in old.attributes.items() if name in new.attributes}
     hierarchies = {n: a.hierarchy for n, a in same.items() if a.hierarchy and a.type == new.attributes[n].type}
     found = revise(new, roles={name: attribute.role.value for name, attribute in same.items()}, hierarchies=hierarchies)
+    found = found.with_attributes(  # a reason that was given for a role is still that of the role
+        replace(a, why=a.why if a.role.value == "quasi" or a.name not in same else same[a.name].why)
+        for a in found.attributes.values()
+    )
     return revise(found, target=old.target) if old.target in found.other else found
 
 
