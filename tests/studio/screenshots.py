@@ -1,4 +1,7 @@
-"""Pictures of every page of the studio, light and dark, wide and narrow: `./dev screenshots [FOLDER]`."""
+"""Pictures of every page of the studio, light and dark, wide and narrow: `./dev screenshots [FOLDER]`.
+
+INCROWD_SCREENSHOTS_TABLE names another table than docs/people.csv.
+"""
 
 import os
 from io import BytesIO
@@ -24,10 +27,12 @@ def shoot(browser):
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            height = browser.execute_script("return document.documentElement.scrollHeight")
+            height = browser.execute_script("scrollTo(0, 0); return document.documentElement.scrollHeight")
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size | {"height": min(height, 4000)})
             picture = Image.open(BytesIO(browser.get_screenshot_as_png()))
-            picture.convert("RGB").quantize(64).save(FOLDER / f"{name}-{width}-{theme}.png", optimize=True)
+            picture.convert("RGB").quantize(128, method=Image.Quantize.MAXCOVERAGE).save(
+                FOLDER / f"{name}-{width}-{theme}.png", optimize=True
+            )
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     return take
@@ -61,12 +66,14 @@ def test_every_page(browser, shoot, tmp_path):
     person.sees("Checked")
     person.press("Run the attacks")
     person.sees("withstood")
-    browser.execute_script("for (const e of document.querySelectorAll('details')) e.open = true")
     shoot("8-result")
+    browser.execute_script("for (const e of document.querySelectorAll('details')) e.open = true")
+    shoot("8-result-open")
     rules = tmp_path / "rules.csv"
     rules.write_text(RULES, encoding="utf-8")
     person.go("models")
     person.one("#file").send_keys(str(rules))
+    person.write("people", "24")
     person.press("Audit")
     person.sees("Repair it and compare")
     person.press("Repair it and compare")

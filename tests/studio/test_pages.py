@@ -14,6 +14,7 @@ from incrowd import workflow
 from incrowd.errors import MissingDependencyError
 from incrowd.studio import serve
 from incrowd.studio.jobs import Job
+from incrowd.studio.pages import STEPS
 
 
 @pytest.fixture
@@ -179,6 +180,14 @@ def test_the_same_work_does_not_begin_twice(visitor):
     assert project.begin("publish", {}, lambda _run: go.wait(10)) is first
     go.set()
     wait(first)
+
+
+def test_the_page_of_the_docs_shows_every_step():
+    page = PEOPLE.with_name("studio.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \d\. (.*)$", page, re.MULTILINE) == [label for _, label in STEPS]
+    shown = re.findall(r"!\[.+?\]\((.+?)\)", page)
+    assert len(shown) == len(STEPS)
+    assert all(0 < (PEOPLE.parent / name).stat().st_size < 100_000 for name in shown)
 
 
 def test_a_file_that_is_not_there_ends_the_command(tmp_path):
