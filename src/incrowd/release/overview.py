@@ -55,7 +55,7 @@ def of_rows(release: RowRelease) -> Overview:
     }
     total = release.loss("lm")
     rows = [{"column": name, "detail lost": f"{lost:.1%}"} for name, lost in [*losses.items(), ("all", total)]]
-    is_one_group = len(np.unique(np.column_stack([seen.lo, seen.hi]), axis=0)) == 1 and any(
+    is_one_group = all(bool((side == side[:1]).all()) for side in (seen.lo, seen.hi)) and any(
         (np.asarray(marginal) > 0).sum() > 1 for marginal in seen.marginals
     )
     notes = []
