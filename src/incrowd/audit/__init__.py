@@ -69,6 +69,9 @@ def audit(
     if class_public and limits.about_classes:
         fact = "class_public is true, and l and max_confidence limit what is told about the class"
         raise ParameterError(fact, "a class that everybody knows needs no diversity: ask for k only")
+    if class_public and schema.target is None:
+        fact = "class_public is true, and the schema does not say which column the class is"
+        raise ParameterError(fact, "name the column that the model predicts as target in the schema")
     models = list(model) if isinstance(model, list | tuple) else [model]
     if not models:
         fact = "There is no model in the list"

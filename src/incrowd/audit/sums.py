@@ -18,6 +18,7 @@ import numpy as np
 
 from incrowd.audit.contents import by_row, without_rows
 from incrowd.audit.inputs import Inputs
+from incrowd.audit.stages import class_columns
 from incrowd.audit.steps import kind_of
 from incrowd.audit.subject import SAME_TABLE, Limits, Subject, back_in_place
 from incrowd.errors import IncompatibleError, SchemaError
@@ -29,9 +30,7 @@ def read_sums(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> Subjec
     """Return a model of sums as the audit sees it: the spans are the combinations of public values."""
     del limits
     held = by_row(proper)
-    if inputs.target is None:
-        fact = f"The schema names no class, and {kind_of(proper)} was fitted with one"
-        raise SchemaError(fact, "name the column that the model predicts as target in the schema")
+    class_columns(proper, inputs)
     _require_same(proper, inputs)
     _, span_of = inputs.known_alike()
     several = not inputs.class_public or bool(inputs.secret.any())
