@@ -60,8 +60,8 @@ def gradient_stages(model: Any, members: Sequence[Any], leaves: Sequence[Int64],
         for c in range(n_trees):
             tree, leaf_of = members[first + c].tree_, leaves[first + c]
             node = figures(tree, leaf_of, np.ones(n), wanted[:, [c]], "squared_error", is_class=False)
-            steps = np.bincount(leaf_of, wanted[:, c], tree.node_count)
-            steps = _ratio(steps, np.bincount(leaf_of, slope[:, c], tree.node_count))
+            left_over = np.bincount(leaf_of, wanted[:, c], tree.node_count)
+            steps = _ratio(left_over, np.bincount(leaf_of, slope[:, c], tree.node_count))
             at_leaves = tree.children_left < 0
             found.append(replace(node, values=np.where(at_leaves, steps, node.values[:, 0])[:, None]))
             raw[:, c] += model.learning_rate * steps[leaf_of]

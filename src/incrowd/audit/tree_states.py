@@ -52,7 +52,8 @@ class Figures:
 
     def differ(self, tree: Any, *, close: float) -> bool:  # noqa: ANN401
         """Tell whether a tree says anything else about any of its nodes."""
-        pairs = ((tree.weighted_n_node_samples, self.weighted), (tree.value[:, 0, :], self.values),
+        said = tree.value[:, 0, :] if tree.n_outputs == 1 else tree.value[:, :, 0]
+        pairs = ((tree.weighted_n_node_samples, self.weighted), (said, self.values),
                  (tree.impurity, self.impurity))  # fmt: skip
         if (tree.n_node_samples != self.people).any():
             return True
@@ -73,26 +74,26 @@ def figures(tree: Any, leaf_of: Int64, weights: Float64, target: Float64, criter
     weights
         Weight of each person; nobody stands for 0.
     target
-        The classes as columns of zeros and ones, or the number that is predicted.
+        The classes as columns of zeros and ones, or the numbers that are predicted.
     criterion
         How the tree measures impurity.
     """
     number = target[:, 0]
-    columns = [weights > 0, weights, *(weights * target.T), weights * number**2]
+    columns = [weights > 0, weights, *(weights * target.T), weights * (target**2).mean(axis=1)]
     columns += [weights * xlogy(number, number)] if criterion == "poisson" else []
     sums = np.stack([np.bincount(leaf_of, column, tree.node_count) for column in columns], axis=1)
     for node in range(tree.node_count - 1, -1, -1):  # children come behind their parents
         if tree.children_left[node] != _LEAF:
             sums[node] = sums[tree.children_left[node]] + sums[tree.children_right[node]]
-    people, weighted = sums[:, 0].astype(np.int64), sums[:, 1]
+    weighted: Float64 = sums[:, 1]
     values = sums[:, 2 : 2 + target.shape[1]] / np.maximum(weighted, 1e-300)[:, None]
     if is_class:
         impurity = -xlogy(values, values).sum(axis=1) / np.log(2) if criterion in _ENTROPIES else 1 - (values**2).sum(1)
     elif criterion == "poisson":
         impurity = sums[:, -1] / np.maximum(weighted, 1e-300) - xlogy(values[:, 0], values[:, 0])
     else:
-        impurity = np.maximum(sums[:, -1] / np.maximum(weighted, 1e-300) - values[:, 0] ** 2, 0.0)
-    return Figures(people, weighted, values, impurity)
+        impurity = np.maximum(sums[:, -1] / np.maximum(weighted, 1e-300) - (values**2).mean(axis=1), 0.0)
+    return Figures(sums[:, 0].astype(np.int64), weighted, values, impurity)
 
 
 def with_figures(tree: Any, found: Figures) -> Any:  # noqa: ANN401
