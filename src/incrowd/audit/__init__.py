@@ -17,7 +17,8 @@ from incrowd import io
 from incrowd.audit import centroid_models, ours, sums, trees
 from incrowd.audit.accuracy import scores
 from incrowd.audit.contents import kind_of_model
-from incrowd.audit.dumps import Dump, read_dumped
+from incrowd.audit.dump_models import read_dumped
+from incrowd.audit.dumped_trees import Dump
 from incrowd.audit.histograms import read_histograms
 from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit

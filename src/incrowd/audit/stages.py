@@ -29,7 +29,7 @@ def class_columns(model: Any, inputs: Inputs) -> Float64:  # noqa: ANN401
     if inputs.target is None:
         fact = f"The schema names no class, and {kind_of(model)} was fitted with one"
         raise SchemaError(fact, "name the column that the model predicts as target in the schema")
-    if hasattr(model, "classes_"):
+    if hasattr(model, "classes_") or getattr(model, "objective", "a number") != "a number":
         numbers = inputs.target.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         numbers = np.unique(numbers, return_inverse=True)[1]
         return np.asarray(np.eye(int(numbers.max()) + 1)[numbers])

@@ -81,7 +81,7 @@ def figures(tree: Any, leaf_of: Int64, weights: Float64, target: Float64, criter
     number = target[:, 0]
     columns = [weights > 0, weights, *(weights * target.T), weights * (target**2).mean(axis=1)]
     columns += [weights * xlogy(number, number)] if criterion == "poisson" else []
-    sums = np.stack([np.bincount(leaf_of, column, tree.node_count) for column in columns], axis=1)
+    sums: Float64 = np.stack([np.bincount(leaf_of, column * 1.0, tree.node_count) for column in columns], axis=1)
     for node in range(tree.node_count - 1, -1, -1):  # children come behind their parents
         if tree.children_left[node] != _LEAF:
             sums[node] = sums[tree.children_left[node]] + sums[tree.children_right[node]]
