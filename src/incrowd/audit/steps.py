@@ -87,7 +87,7 @@ def _around(numbers: Any, column: pl.Series) -> npt.NDArray[np.float64]:  # noqa
     numbers = numbers[~np.isnan(numbers)]
     close = _CLOSE * 1e-3 * np.maximum(1.0, np.abs(numbers))
     places = [np.searchsorted(known, numbers - close), np.searchsorted(known, numbers + close, side="right") - 1]
-    return known[np.clip(np.concatenate(places), 0, len(known) - 1)] if len(known) else known
+    return known[np.unique(np.clip(np.concatenate(places), 0, len(known) - 1))] if len(known) else known
 
 
 def _quartiles(step: Any, j: int, column: pl.Series) -> Any:  # noqa: ANN401
