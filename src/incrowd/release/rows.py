@@ -159,7 +159,7 @@ class RowRelease(Release):
         for m, (name, domain) in enumerate(zip(self.quasi, self.domains, strict=True)):
             columns += [self._labels(m)] if labels else []
             lo, hi = _bounds(domain, self.cell_lo[:, m], self.cell_hi[:, m])
-            columns += [lo.gather(self.cell_of).alias(f"{name}.lo"), hi.gather(self.cell_of).alias(f"{name}.hi")]
+            columns += [lo[self.cell_of].alias(f"{name}.lo"), hi[self.cell_of].alias(f"{name}.hi")]
         columns += self.other.get_columns()
         if self.sensitive is not None:
             columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive.name))
@@ -352,7 +352,7 @@ def _bounds(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]
         return pl.Series(lo, dtype=pl.Int32()), pl.Series(hi, dtype=pl.Int32())
     leaves = domain.hierarchy.leaves
     ends = domain.hierarchy.ends if isinstance(domain.hierarchy, Atoms) else leaves
-    bounds = leaves.gather(lo), ends.gather(hi)
+    bounds = leaves[lo], ends[hi]
     return without_negative_zero(bounds[0]), without_negative_zero(bounds[1])
 
 
