@@ -101,6 +101,7 @@ def test_the_closest_setting_of_an_infeasible_one_is_feasible(drawn, case):
     assert release.verify(drawn.frame).ok
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PUBLISHERS)
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 def test_every_kind_of_frame_comes_back_as_it_came(name, kind):
