@@ -154,7 +154,7 @@ def test_blocks_do_not_tell_that_people_were_placed_by_those_who_are_like_them(l
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize(("leaf", "least", "most"), [(5, 0.6, 1), (None, 0, 0.55)])
+@pytest.mark.parametrize(("leaf", "least", "most"), [pytest.param(5, 0.6, 1, marks=pytest.mark.slow), (None, 0, 0.55)])
 def test_blocks_do_not_tell_who_placed_their_neighbours(leaf, least, most, monkeypatch):
     """Somebody who knows the blocks grows forests from their shares, and asks whose values would explain them."""
     if leaf:

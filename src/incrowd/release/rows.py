@@ -434,7 +434,7 @@ def _bounds(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]
         return pl.Series(lo, dtype=pl.Int32()), pl.Series(hi, dtype=pl.Int32())
     leaves = domain.hierarchy.leaves
     ends = domain.hierarchy.ends if isinstance(domain.hierarchy, Atoms) else leaves
-    bounds = leaves.gather(lo), ends.gather(hi)
+    bounds = leaves[lo], ends[hi]
     return without_negative_zero(bounds[0]), without_negative_zero(bounds[1])
 
 

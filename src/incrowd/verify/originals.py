@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 from incrowd.verify.domain import Array, convert, without_codes, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.published import numbers_of
@@ -70,8 +69,7 @@ def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
     """Read the quasi-identifiers and the sensitive columns; they must be there."""
     wanted = [(q.name, q.type) for q in claims.quasi]
     wanted += [(secret.name, secret.type) for secret in claims.secrets]
-    with ThreadPoolExecutor(workers()) as pool:
-        found = list(pool.map(lambda about: _read(original[about[0]], about[1], claims), wanted))
+    found = list(in_threads(lambda about: _read(original[about[0]], about[1], claims), wanted, original.height))
     dropped = np.zeros(original.height, np.bool_)
     if claims.policy == "drop":
         for column in found:

@@ -251,7 +251,7 @@ def check_labels(findings: Findings, claims: Claims, payload: Payload) -> None:
         return
     problems = []
     for m, q in enumerate(claims.quasi):
-        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String()).gather(payload.cells.cell[m])
+        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String())[payload.cells.cell[m]]
         wrong = frame[q.name].ne_missing(written).to_numpy()
         problems += wrong_rows(wrong, f"have a label of {q.name!r} that is another cell's")
     findings.judge("labels", problems, "every label is its cell's")
@@ -262,7 +262,7 @@ def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
     cells = payload.cells
     some_row = np.empty(len(cells.lo[column]), np.int64)
     some_row[cells.cell[column]] = np.arange(payload.frame.height)
-    first, last = (payload.frame[f"{q.name}{end}"].gather(some_row).to_list() for end in (".lo", ".hi"))
+    first, last = (payload.frame[f"{q.name}{end}"][some_row].to_list() for end in (".lo", ".hi"))
     if isinstance(q, Leaves):
         return [write_leaves(q, a, b) for a, b in zip(first, last, strict=True)]
     return [write_range(a, b) for a, b in zip(first, last, strict=True)]
