@@ -36,7 +36,7 @@ def _without(scene: Scene, rows: Int64) -> Scene:
     release = scene.release
     kept = np.ones(release.n_rows, np.bool_)
     kept[rows] = False
-    assert release.sensitive is not None
+    secrets = tuple(replace(s, codes=None if s.codes is None else s.codes[kept]) for s in release.secrets)
     counts = release.manifest.rows
     manifest = replace(
         release.manifest,
@@ -45,7 +45,7 @@ def _without(scene: Scene, rows: Int64) -> Scene:
     left = replace(
         release,
         cell_of=release.cell_of[kept],
-        sensitive=release.sensitive[kept],
+        secrets=secrets,
         other=release.other.filter(kept) if release.other.width else release.other,
         private=None,
         manifest=manifest,

@@ -99,7 +99,7 @@ def check_into(
 
 def _say_what_is_open(findings: Findings, claims: Claims) -> None:
     """Name the promises that nothing that was given could show."""
-    judged = {check.name for check in findings.checks}
+    judged = {check.name.split(" of '")[0] for check in findings.checks}
     wanted = ["k"] if claims.k is not None and not claims.homogeneous else []
     wanted += ["blocks"] if claims.in_shares else []
     for name in wanted:
@@ -115,7 +115,7 @@ def _check_manifest(findings: Findings, manifest: object) -> Claims | None:
     if reading.unchecked is not None:
         findings.skip("method", reading.unchecked)
     if claims is not None:
-        secret = [] if claims.sensitive is None else [claims.sensitive.name]
+        secret = [each.name for each in claims.secrets]
         findings.note_roles([q.name for q in claims.quasi], secret, claims.other, claims.dropped)
         promises = counted(len(claims.promises), "promise")
         findings.judge("promises", reading.promises, f"{promises}, none trivially unsatisfiable")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,25 @@ from incrowd.verify.verdict import Findings, first_row
 
 
 @dataclass(frozen=True)
+class Told:
+    """What the rows tell of one sensitive column.
+
+    Attributes
+    ----------
+    values
+        The distinct values in order.
+    exact
+        Per row the rank of its value, or ``None``.
+    counts
+        Per row the counts of values, or ``None``.
+    """
+
+    values: pl.Series
+    exact: Array | None
+    counts: Array | None
+
+
+@dataclass(frozen=True)
 class Payload:
     """The published rows in numbers.
 
@@ -28,20 +47,39 @@ class Payload:
         The generalized cells.
     scales
         How the cells of each quasi-identifier were coded.
-    values
-        The distinct sensitive values in order, or ``None`` when nothing is sensitive.
-    exact
-        Per row the rank of its sensitive value, or ``None``.
-    counts
-        Per row the counts of sensitive values, or ``None``.
+    told
+        The sensitive columns. `values`, `exact` and `counts` are those of the only one; of several, `about` shows one.
     """
 
     frame: Frame
     cells: Cells
     scales: list[Scale]
-    values: pl.Series | None
-    exact: Array | None
-    counts: Array | None
+    told: tuple[Told, ...]
+
+    def about(self, column: int) -> Payload:
+        """Return the rows as if one sensitive column were the only one."""
+        return replace(self, told=(self.told[column],))
+
+    @property
+    def _only(self) -> Told | None:
+        if len(self.told) > 1:
+            raise AssertionError  # a check that sees one column must not be given several
+        return self.told[0] if self.told else None
+
+    @property
+    def values(self) -> pl.Series | None:
+        """The distinct sensitive values in order, or ``None`` when nothing is sensitive."""
+        return None if self._only is None else self._only.values
+
+    @property
+    def exact(self) -> Array | None:
+        """Per row the rank of its sensitive value, or ``None``."""
+        return None if self._only is None else self._only.exact
+
+    @property
+    def counts(self) -> Array | None:
+        """Per row the counts of sensitive values, or ``None``."""
+        return None if self._only is None else self._only.counts
 
     @property
     def n_values(self) -> int:
@@ -62,15 +100,17 @@ def read_payload(findings: Findings, claims: Claims, frame: Frame, *, labelled: 
     if found is None:
         return None
     cells, scales = found
-    exact = counts = values = None
-    if claims.sensitive is not None and claims.sensitive.values is None:
-        exact, values = rank_values(frame[claims.sensitive.name])
-    elif claims.sensitive is not None:
-        values = claims.sensitive.values
-        counts = _check_counts(findings, claims, claims.sensitive, frame, cells)
+    told = []
+    for secret in claims.secrets:
+        if secret.values is None:
+            exact, values = rank_values(frame[secret.name])
+            told.append(Told(values, exact, None))
+            continue
+        counts = _check_counts(findings, claims, secret, frame, cells)
         if counts is None:
             return None
-    return Payload(frame, cells, scales, values, exact, counts)
+        told.append(Told(secret.values, None, counts))
+    return Payload(frame, cells, scales, tuple(told))
 
 
 def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:
@@ -93,7 +133,7 @@ def expected_columns(claims: Claims, *, labels: bool) -> list[str]:
     """Return the names of the announced columns in order."""
     ends = [*([""] if labels else []), ".lo", ".hi"]
     names = [f"{q.name}{end}" for q in claims.quasi for end in ends] + list(claims.other)
-    return names + (claims.sensitive.columns if claims.sensitive else [])
+    return names + [name for secret in claims.secrets for name in secret.columns]
 
 
 def _column_problems(claims: Claims, found: Sequence[str], expected: Sequence[str]) -> list[str]:
@@ -111,8 +151,8 @@ def _column_problems(claims: Claims, found: Sequence[str], expected: Sequence[st
 
 
 def _shown(claims: Claims, names: Sequence[str]) -> str:
-    prefix = f"{claims.sensitive.name}=" if claims.sensitive else None
-    distribution = [name for name in names if prefix and name.startswith(prefix)]
+    prefixes = tuple(f"{secret.name}=" for secret in claims.secrets)
+    distribution = [name for name in names if name.startswith(prefixes)]
     shown = [repr(name) for name in names if name not in distribution]
     if distribution:
         shown.append(f"{len(distribution)} distribution columns")
@@ -125,10 +165,9 @@ def _check_columns(findings: Findings, claims: Claims, frame: Frame, *, labelled
     problems = _column_problems(claims, frame.columns, expected)
     wanted: dict[str, pl.DataType] = {f"{q.name}{end}": q.dtype for q in claims.quasi for end in (".lo", ".hi")}
     wanted |= {q.name: pl.String() for q in claims.quasi if has_labels}
-    sensitive = claims.sensitive
-    if sensitive is not None:
-        kind = TYPES[sensitive.type] if sensitive.form == "exact" else pl.Int32()
-        wanted |= dict.fromkeys(sensitive.columns, kind)
+    for secret in claims.secrets:
+        kind = TYPES[secret.type] if secret.form == "exact" else pl.Int32()
+        wanted |= dict.fromkeys(secret.columns, kind)
     wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame.schema[name] != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
@@ -180,9 +219,7 @@ def _check_cells(findings: Findings, claims: Claims, frame: Frame) -> tuple[Cell
     return cells, scales
 
 
-def _check_counts(
-    findings: Findings, claims: Claims, sensitive: Sensitive, frame: Frame, cells: Cells
-) -> Array | None:
+def _check_counts(findings: Findings, claims: Claims, sensitive: Sensitive, frame: Frame, cells: Cells) -> Array | None:
     columns = frame.select(sensitive.columns)
     if any(columns.null_count().row(0)):
         findings.judge("distributions", ["some rows have no count"], "")
@@ -214,7 +251,7 @@ def check_labels(findings: Findings, claims: Claims, payload: Payload) -> None:
         return
     problems = []
     for m, q in enumerate(claims.quasi):
-        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String()).gather(payload.cells.cell[m])
+        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String())[payload.cells.cell[m]]
         wrong = frame[q.name].ne_missing(written).to_numpy()
         problems += wrong_rows(wrong, f"have a label of {q.name!r} that is another cell's")
     findings.judge("labels", problems, "every label is its cell's")
@@ -225,7 +262,7 @@ def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
     cells = payload.cells
     some_row = np.empty(len(cells.lo[column]), np.int64)
     some_row[cells.cell[column]] = np.arange(payload.frame.height)
-    first, last = (payload.frame[f"{q.name}{end}"].gather(some_row).to_list() for end in (".lo", ".hi"))
+    first, last = (payload.frame[f"{q.name}{end}"][some_row].to_list() for end in (".lo", ".hi"))
     if isinstance(q, Leaves):
         return [write_leaves(q, a, b) for a, b in zip(first, last, strict=True)]
     return [write_range(a, b) for a, b in zip(first, last, strict=True)]

@@ -39,8 +39,7 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
         return
     problems = []
     behind = original[rows]
-    is_shuffled = claims.sensitive is not None and claims.sensitive.form == "shares"
-    for name in claims.other if not is_shuffled else ():
+    for name in claims.other if not claims.in_shares else ():
         same = shows(payload.frame[name], behind[name], claims.tokens)
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
     hidden = list(_hidden(claims, payload, behind))
@@ -62,8 +61,7 @@ def _hidden(claims: Claims, payload: Payload, behind: pl.DataFrame) -> Iterator[
         lo, hi = cells
         if lo.ne_missing(hi).any() or cells.n_unique() < behind[name].n_unique():
             yield name
-    if claims.sensitive is not None and claims.sensitive.form != "exact":
-        yield claims.sensitive.name
+    yield from (secret.name for secret in claims.secrets if secret.form != "exact")
 
 
 def is_nearly_unique(column: pl.Series) -> bool:
@@ -167,9 +165,9 @@ def check_identifiers(
     findings: Findings, claims: Claims, frame: Frame, original: pl.DataFrame, rows: Array | None
 ) -> None:
     """No published column repeats a column of the original that was not announced."""
-    announced = {*(q.name for q in claims.quasi), *claims.other, *([claims.sensitive.name] if claims.sensitive else [])}
+    announced = {*(q.name for q in claims.quasi), *claims.other, *(secret.name for secret in claims.secrets)}
     hidden = [c for c in original.columns if c not in announced and is_comparable(original[c].dtype)]
-    shown = [*claims.other, *([claims.sensitive.name] if claims.sensitive and claims.sensitive.form == "exact" else [])]
+    shown = [*claims.other, *(secret.name for secret in claims.secrets if secret.form == "exact")]
     problems = []
     for name in shown:
         for secret in hidden:
