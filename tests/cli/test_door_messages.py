@@ -57,7 +57,7 @@ def test_one_slip_among_numbers_makes_no_names_of_them(incrowd):
     lines = rows()
     lines[16] = f"{SECRET},b,yes"
     write(lines)
-    out, _ = incrowd("init", "a.csv", "-o", "a.toml", "--sensitive", "ill")
+    incrowd("init", "a.csv", "-o", "a.toml", "--sensitive", "ill")
     text = Path("a.toml").read_text(encoding="utf-8")
     assert "but 1 value of 400 is no number, in line 17: correct it, or list in missing what means missing" in text
     assert 'type = "int"\nhierarchy = { kind = "intervals" }' in text
