@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ import polars as pl
 from incrowd.errors import SchemaError, counted
 from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec
 from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 from incrowd.schema import Attribute, Role, Schema
 
 RowNumbers = npt.NDArray[np.int64]
@@ -22,8 +21,8 @@ _MIXED = 0.5  # share of numbers from which text in between is taken for a fault
 
 
 def coded_columns(schema: Schema) -> list[str]:
-    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive one."""
-    return [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive ones."""
+    return [*schema.quasi, *schema.secrets]
 
 
 def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
@@ -35,7 +34,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
     if len(rows) == 0:
         for name in coded_columns(schema):
             refuse_empty(cleaned(frame[name], schema))
-        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or the sensitive column"
+        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or a sensitive column"
         raise SchemaError(fact, "set missing to 'value' in the schema, or drop the column with most of them")
     for name in coded_columns(schema):
         refuse_empty(used[name])
@@ -45,8 +44,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
 def kept_rows(batch: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
     """Return the same of a part of a table, which may be nothing."""
     coded = coded_columns(schema)
-    with ThreadPoolExecutor(workers()) as pool:
-        columns = list(pool.map(lambda name: cleaned(batch[name], schema), coded))
+    columns = list(in_threads(lambda name: cleaned(batch[name], schema), coded, batch.height))
     used = pl.DataFrame([*columns, *(batch[name] for name in schema.other)])
     if schema.missing == "value" or not any(used[name].null_count() for name in coded):
         return used, np.arange(batch.height, dtype=np.int64)

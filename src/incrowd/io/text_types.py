@@ -6,7 +6,6 @@ What was taken is said and returned, so that it can be written down; what is not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 
@@ -15,7 +14,7 @@ from incrowd.io.columns import SAMPLE, declare, fits, guessed, trimmed, without_
 from incrowd.io.date_forms import check_date_format, find_date_form, looks_like_dates, parse_dates
 from incrowd.io.notation import NAMES, Notation, find_notation, numeric_cells
 from incrowd.io.reading import Findings, Reading
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 
 _MOSTLY = 0.5  # share of numbers from which a column of text is one with faults
 _PAST_DOT = r"^[+-]?(?:\d{1,3}(?:\.\d{3})+|\d{1,3})$"
@@ -41,10 +40,9 @@ def find_types(
         return clear(column, tokens[column.name])
 
     typed: dict[str, pl.Series] = {}
-    with ThreadPoolExecutor(workers()) as pool:
-        for done, column in enumerate(pool.map(find, frame)):
-            typed[column.name] = column
-            notify("finding types", done, frame.width)
+    for done, column in enumerate(in_threads(find, frame, frame.height)):
+        typed[column.name] = column
+        notify("finding types", done, frame.width)
     text = {name: column for name, column in typed.items() if column.dtype == pl.String}
 
     def clear_text(name: str) -> pl.Series:

@@ -100,6 +100,8 @@ class HierarchyReport:
         Number of rows from which rows are told.
     hierarchy
         The hierarchy itself.
+    spec
+        What it was made of: a recipe, or a tree without the column's missing values.
     root
         Its nodes; ``None`` for ranges.
     levels
@@ -122,6 +124,7 @@ class HierarchyReport:
     setting: str
     k: int
     hierarchy: Hierarchy = field(repr=False)
+    spec: Spec | None = field(default=None, repr=False)
     root: Node | None = None
     levels: tuple[Level, ...] = ()
     lacking: Lacking = Lacking()
@@ -129,6 +132,15 @@ class HierarchyReport:
     unused_values: int = 0
     notes: tuple[str, ...] = ()
     _outside: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The values that the tree lacks, for the owner's eyes."""
+        import polars as pl
+
+        from incrowd.hierarchy.hierarchy import text
+
+        return tuple(text(pl.Series(self._outside))) if self._outside else ()
 
     @property
     def ok(self) -> bool:
@@ -160,7 +172,6 @@ class HierarchyReport:
     def write_csv(self, path: str | Path) -> None:
         """Write the tree as a level table, all of it or nothing; values that it lacks are in a group *unassigned*."""
         from incrowd.hierarchy import Taxonomy
-        from incrowd.hierarchy.hierarchy import text
 
         tree = self.hierarchy
         if not isinstance(tree, Taxonomy):
@@ -171,9 +182,7 @@ class HierarchyReport:
         first = int(tree.has_missing)
         levels = [list(level[first:]) for level in tree.level_names]
         if self._outside:
-            import polars as pl
-
-            levels[0] += text(pl.Series(self._outside))
+            levels[0] += self.outside
             taken = {name for level in levels for name in level}
             group = UNASSIGNED
             while group in taken:
@@ -303,6 +312,7 @@ def _compared(
         setting=_setting(spec),
         k=k,
         hierarchy=built,
+        spec=spec,
         lacking=_lacking(outside, built, spec),
         _outside=tuple(outside.unique().sort().to_list()),
     )
