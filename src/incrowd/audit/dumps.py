@@ -28,8 +28,7 @@ _AS_SAVED = "save the model again as the library does, without anything added"
 _OBJECTIVES = (
     "fit it with the objective binary:logistic, multi:softprob or reg:squarederror (binary, multiclass, regression)"
 )
-_SETTINGS = frozenset(
-    """
+_SETTINGS = """
 boosting objective metric tree_learner device_type data_sample_strategy data valid num_iterations learning_rate
 num_leaves num_threads seed deterministic force_col_wise force_row_wise histogram_pool_size max_depth min_data_in_leaf
 min_sum_hessian_in_leaf bagging_fraction pos_bagging_fraction neg_bagging_fraction bagging_freq bagging_seed
@@ -47,8 +46,7 @@ objective_seed num_class is_unbalance scale_pos_weight sigmoid boost_from_averag
 poisson_max_delta_step tweedie_variance_power lambdarank_truncation_level lambdarank_norm label_gain
 lambdarank_position_bias_regularization eval_at multi_error_top_k auc_mu_weights num_machines local_listen_port
 time_out machine_list_filename machines gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp num_gpu
-""".split()
-)  # noqa: SIM905
+"""
 
 
 def read_dump(path: str | Path) -> Dump:
@@ -224,7 +222,7 @@ def _require_known_end(text: str, names: set[str]) -> None:
         )
         is_known = line in ("feature_importances:", "parameters:", "end of parameters", "pandas_categorical:null",
                             "pandas_categorical:[]")  # fmt: skip
-        is_known |= setting is not None and setting[1] in _SETTINGS
+        is_known |= setting is not None and setting[1] in _SETTINGS.split()
         is_known |= importance is not None and importance[1] in names
         what = line if setting is None and importance is None else line.split(":" if setting else "=")[0]
         if not is_known or what in seen:

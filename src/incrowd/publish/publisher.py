@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import polars as pl
 
 from incrowd import io
 from incrowd.coding import Table
+from incrowd.errors import ParameterError
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
 from incrowd.manifest import Method
@@ -58,6 +59,26 @@ class Publisher(ABC, Generic[AnyRelease]):
     kind: ClassVar[str]
     cost: ClassVar[str]
     needs_hierarchies: ClassVar[bool] = False
+    recodes: ClassVar[bool] = False
+
+    def can_recode(self) -> bool:
+        """Tell whether its recoding is a function of the row, which `RowRelease.transform` applies to new rows."""
+        return self.recodes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's
+        """Return the parameters by name, as scikit-learn's `clone` and searches ask for them."""
+        del deep
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **parameters: Any) -> Self:  # noqa: ANN401
+        """Change parameters in place, as scikit-learn's searches do; nothing else changes a method once it is made."""
+        unknown = sorted(set(parameters) - {field.name for field in fields(self)})
+        if unknown:
+            fact = f"Method {self.name!r} has no parameter {', '.join(map(repr, unknown))}"
+            raise ParameterError(fact, f"its parameters are {', '.join(field.name for field in fields(self))}")
+        for name, value in vars(replace(self, **parameters)).items():
+            object.__setattr__(self, name, value)
+        return self
 
     @abstractmethod
     def privacy(self) -> Privacy:
