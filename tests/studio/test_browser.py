@@ -46,7 +46,7 @@ def axe():
     return AXE.read_text(encoding="utf-8")
 
 
-def test_from_a_file_to_a_checked_release(home, person, tmp_path):
+def test_from_a_file_to_a_checked_release(home, person, axe, tmp_path):
     person.open(home, PEOPLE)
     person.sees("The first 10 rows")
     person.sees("Cleo")
@@ -65,6 +65,7 @@ def test_from_a_file_to_a_checked_release(home, person, tmp_path):
         person.write("new", group)
         person.press("Move")
         person.one(f"[data-group={group}]")
+    assert person.problems(axe) == []
     person.drag("[data-name=driver]", "[data-group=office]")
     person.until(lambda: "driver,office" in person.one("#text").get_attribute("value"))
     person.press("Use this for job")
@@ -74,6 +75,7 @@ def test_from_a_file_to_a_checked_release(home, person, tmp_path):
     person.press("Try them")
     person.one(".chart")
     assert len(person.all("svg a")) == 4  # two methods, two charts
+    assert person.problems(axe) == []
     person.one("svg a[aria-label^='mondrian, k = 3']").click()
     person.until(lambda: person.one("#k").get_attribute("value") == "3")
     person.press("Publish and check")
@@ -89,6 +91,8 @@ def test_from_a_file_to_a_checked_release(home, person, tmp_path):
     assert '"care"' in toml
     person.press("Run the attacks")
     person.sees("withstood linking, matching, reconstruction")
+    person.window.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
+    assert person.problems(axe) == []
 
 
 def test_unicode_names_and_odd_values(home, person, tmp_path):
