@@ -141,7 +141,7 @@ def _live(project: Project, problem: IncrowdError | None = None) -> dict[str, ob
     """Return what changes with every click: who is unique, and which columns can be the class."""
     schema = project.needs_schema()
     numbers = {name: number for number, name in enumerate(schema.attributes)}
-    targets = [(numbers[name], name) for name in (*schema.with_role(Role.SENSITIVE), *schema.other)]
+    targets = [(numbers[name], name) for name in (*schema.secrets, *schema.other)]
     return {"schema": schema, "crowds": project.counted, "problem": problem, "targets": targets}
 
 

@@ -241,11 +241,21 @@ def hierarchy(
         frame = read_source(source, how, run=work)
         target = target or (None if roles is None else roles.target)
         require_columns([column, *([target] if target else [])], frame.columns)
-        classes = None if target is None or target == column else frame[target]
-        spec, why, origin = _chosen(
-            frame[column], roles, file, kind, dict(settings or {}), has_class=classes is not None
-        )
-        return _compared(frame[column], classes, spec, why, origin, k)
+        classes = None if target is None or target == column else _as_published(frame[target], roles, from_file=True)
+        values = _as_published(frame[column], roles, from_file=file is not None)
+        spec, why, origin = _chosen(values, roles, file, kind, dict(settings or {}), has_class=classes is not None)
+        return _compared(values, classes, spec, why, origin, k)
+
+
+def _as_published(column: pl.Series, roles: Schema | None, *, from_file: bool) -> pl.Series:
+    """Return a column as `publish` would code it: its missing values are those of the schema."""
+    from incrowd.coding.cleaning import clean
+
+    attribute = None if roles is None else roles.attributes.get(column.name)
+    if roles is None or attribute is None:
+        return column
+    kind, spec = (None, None) if from_file else (attribute.type, attribute.hierarchy)
+    return clean(column, kind, spec, roles.missing_tokens, attribute.missing).alias(column.name)
 
 
 def _chosen(

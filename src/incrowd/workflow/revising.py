@@ -106,9 +106,10 @@ def revise(
         role, name = Role(wanted), attribute.name
         spec = given[name] if name in given else _hierarchy(attribute, kinds.get(name)) if role is Role.QUASI else None
         codes = tuple(missing.get(name, attribute.missing)) if role is not Role.OTHER else ()
-        attributes.append(replace(attribute, role=role, hierarchy=spec if role is Role.QUASI else None, missing=codes))
+        spec, limits = spec if role is Role.QUASI else None, attribute.limits if role is Role.SENSITIVE else {}
+        attributes.append(replace(attribute, role=role, hierarchy=spec, missing=codes, limits=limits))
     if target is None:
-        target = schema.target if schema.target not in schema.with_role(Role.SENSITIVE) else ""
+        target = schema.target if [schema.target] != schema.secrets else ""
     return Schema.of(
         attributes,
         target=target or None,
