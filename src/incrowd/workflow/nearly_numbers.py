@@ -40,7 +40,9 @@ def without_exceptions(
             continue
         # Marks of missing values stay: the proposal looks at them.
         marks = column.is_not_null() & text.is_null()
-        kept = column.zip_with(marks, numbers.alias(column.name)) if marks.any() else guessed(numbers.alias(column.name))
+        kept = (
+            column.zip_with(marks, numbers.alias(column.name)) if marks.any() else guessed(numbers.alias(column.name))
+        )
         columns.append(kept)
         said[column.name] = (
             f"{counted(n_wrong, 'value')} of {n} {'is no number' if n_wrong == 1 else 'are no numbers'}, "
