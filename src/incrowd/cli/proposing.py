@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli.options import Existing, How, IfExists, Json, Quiet, is_wanted
+from incrowd.cli.options import STANDARD_OUTPUT, Existing, How, IfExists, Json, Quiet, is_wanted
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import as_options
 
@@ -24,9 +24,9 @@ def init(
             "or pattern of files, - for standard input, or a database URL with --table or --query."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write; - prints it.")],
     sensitive: Annotated[
-        list[str] | None, typer.Option(help="The column to protect, only one; guessed if not given.")
+        list[str] | None, typer.Option(help="A column to protect; repeatable. One is guessed if none is given.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The class to predict, if it is not the sensitive column.")] = None,
     missing_token: Annotated[
@@ -49,8 +49,15 @@ def init(
             data, sensitive=sensitive, target=target, missing_tokens=missing_token or (), reading=reading,
             run=workflow.Run(progress),
         )  # fmt: skip
-        found.schema.to_toml(output)
-    if not screen.data({"schema": str(output), **found.to_dict()}):
+        if output != STANDARD_OUTPUT:
+            found.schema.to_toml(output)
+    if output == STANDARD_OUTPUT and not as_json:
+        from incrowd.schema.toml import dumps
+
+        screen.content(dumps(found.schema, Path.cwd()))
+        for text in found.notes:
+            screen.notice(f"Note: {as_options(text)}.")
+    elif not screen.data({"schema": str(output), **found.to_dict()}):
         _show(screen, found, data, output, reading)
     screen.warn([f"{text}." for text in found.kept])
 
@@ -70,15 +77,20 @@ def _show(screen: Screen, found: Proposal, data: str, output: Path, reading: How
         )
     if found.uniqueness is not None:
         screen.wrap(f"{found.uniqueness.text}.")
-    if found.schema.target == found.schema.sensitive:
+    secrets = " and ".join(map(repr, found.schema.secrets))
+    verb = "is" if len(found.schema.secrets) == 1 else "are"
+    if [found.schema.target] == found.schema.secrets:
         screen.wrap(
             f"{found.schema.target!r} is protected, and is the class that the release stays good for. If you want to "
             "predict another column, name it with --target."
         )
-    else:
+    elif found.schema.target is None:
         screen.wrap(
-            f"{found.schema.sensitive!r} is protected; the release stays good for predicting {found.schema.target!r}."
+            f"{secrets} {verb} protected. If a column is to stay predictable, name it with --target: then groups are "
+            "chosen for it."
         )
+    else:
+        screen.wrap(f"{secrets} {verb} protected; the release stays good for predicting {found.schema.target!r}.")
     ask = f" --query {shlex.quote(reading.query)}" if reading is not None and reading.query else ""
     screen.wrap(f"Wrote {output}. Review the roles, then:")
     source = shlex.quote(io.public_url(data))

@@ -8,21 +8,22 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.exits import NOT_CHECKED, NOT_MET
-from incrowd.cli.options import How, Jobs, Json, Quiet, names
+from incrowd.cli.options import STANDARD_OUTPUT, Existing, How, IfExists, Jobs, Json, Quiet, is_wanted, names
 from incrowd.cli.show import Screen
 
 
 def report(
-    release: Annotated[Path, typer.Argument(help="A release folder.")],
+    release: Annotated[str, typer.Argument(help="Where publish wrote it: a folder, file or URL#TABLE.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The HTML file to write; without it, text is printed.")
+        Path | None,
+        typer.Option("--output", "-o", help="The HTML file to write, - to print it; without it, text is printed."),
     ] = None,
     original: Annotated[
         str | None, typer.Option(help="The table that it was made from: to check, attack and compare.")
     ] = None,
     test: Annotated[str | None, typer.Option(help="Table of other people, to test classifiers with.")] = None,
     earlier: Annotated[
-        list[Path] | None, typer.Option(help="Folder of another release about the same people. Repeatable.")
+        list[str] | None, typer.Option(help="Another release about the same people, wherever it is. Repeatable.")
     ] = None,
     attacks: Annotated[
         str | None, typer.Option(help="Attacks, comma-separated; default: all that do not take minutes.")
@@ -35,6 +36,7 @@ def report(
     pdf: Annotated[
         Path | None, typer.Option(help="Also print it to this PDF file; Chromium must be installed.")
     ] = None,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -42,19 +44,29 @@ def report(
 ) -> None:
     """Write what a privacy officer reads: promise, check, loss, use, attacks, risk, how it was made, and limits."""
     screen = Screen(quiet=quiet, as_json=as_json)
+    printed = output == STANDARD_OUTPUT and not as_json
+    output = None if output == STANDARD_OUTPUT else output
+    asked = [path for path in (output, pdf) if path is not None]
+    wanted = [path for path in asked if is_wanted(path, if_exists)]
+    if asked and not wanted:
+        screen.skipped(asked[0])
+        return
     with screen.progress() as progress:
         from incrowd import workflow
         from incrowd.report.markup import clean
 
         found = workflow.report(
             release, original, test=test, earlier=earlier or (), attacks=names(attacks), attack=not no_attack,
-            evaluate=not no_evaluate, for_owner=for_owner, output=output, pdf=pdf, reading=reading,
-            run=workflow.Run(progress, jobs),
+            evaluate=not no_evaluate, for_owner=for_owner, reading=reading,
+            output=output if output in wanted else None, pdf=pdf if pdf in wanted else None,
+            replace=if_exists is IfExists.REPLACE, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     summary = found.summary
-    written = [str(path) for path in (output, pdf) if path is not None]
+    written = [str(path) for path in wanted]
     if screen.data({"written": written, **found.to_dict()}):
         pass
+    elif printed:
+        screen.content(found.html)
     elif not written:
         screen.say(str(found))
     else:

@@ -81,6 +81,12 @@ class Screen:
         """Print a line."""
         self._print(text)
 
+    def content(self, text: str) -> None:
+        """Print what would otherwise be the content of a file, and nothing else on standard output."""
+        self.out.quiet = False
+        self._print(text.removesuffix("\n"))
+        self.out.quiet = True
+
     def wrap(self, text: str) -> None:
         """Print a sentence in lines of at most 80 columns."""
         self._print(textwrap.fill(text, 80, break_long_words=False, break_on_hyphens=False))
@@ -154,7 +160,9 @@ class Screen:
 
     def verdict(self, verdict: Verdict) -> None:
         """Print every check, the levels reached, and once more what is broken or was not checked."""
-        if self.quiet and not verdict.complete:
+        if self.quiet:
+            for violation in verdict.violations:
+                self.err.print(f"BROKEN {violation}", markup=False, soft_wrap=True)
             self.warn(_unchecked(verdict))
         table = Table(header_style="bold")
         for name in ("check", "result", "detail"):

@@ -81,11 +81,11 @@ def _added(counts: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Coding:
-    """The domains of a table: the hierarchy of each quasi-identifier, and the sensitive values."""
+    """The domains of a table: the hierarchy of each quasi-identifier, and the values of each sensitive column."""
 
     schema: Schema
     hierarchies: tuple[Hierarchy, ...]
-    sensitive_values: pl.Series
+    sensitive_values: tuple[pl.Series, ...]
 
     @classmethod
     def fit(cls, counts: ValueCounts, schema: Schema, least: float = 1) -> Coding:
@@ -100,22 +100,18 @@ class Coding:
 
         n_values = max(found.height for found in counts.columns.values())
         hierarchies = tuple(in_threads(build, schema.quasi, n_values))
-        values = pl.Series([], dtype=pl.String())
-        if schema.sensitive is not None:
-            values = as_leaves(counts.columns[schema.sensitive][_VALUE]).unique().sort()
-        return cls(schema, hierarchies, values)
+        values = (as_leaves(counts.columns[name][_VALUE]).unique().sort().alias(name) for name in schema.secrets)
+        return cls(schema, hierarchies, tuple(values))
 
-    def encode(self, used: pl.DataFrame) -> tuple[Codes, Codes | None]:
-        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and numbers of sensitive values."""
+    def encode(self, used: pl.DataFrame) -> tuple[Codes, list[Codes]]:
+        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and each sensitive column's values."""
         codes = np.empty((used.height, len(self.hierarchies)), np.int32, order="F")
 
         def code(m: int) -> None:
             codes[:, m] = encode_column(self.hierarchies[m], used[self.schema.quasi[m]])
 
         list(in_threads(code, range(len(self.hierarchies)), used.height))
-        if self.schema.sensitive is None:
-            return codes, None
-        return codes, _class_codes(as_leaves(used[self.schema.sensitive]), self.sensitive_values)
+        return codes, [_class_codes(as_leaves(used[values.name]), values) for values in self.sensitive_values]
 
 
 def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:

@@ -46,7 +46,7 @@ from incrowd.evaluate.features import (
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, convert, type_of
 from incrowd.release import Release, RowRelease
-from incrowd.release.soft import Soft
+from incrowd.release.soft import Soft, recoded_cells
 
 Training = Literal["recommended", "samples", "soft", "cells", "majority_labels"]
 TestRows = Literal["raw", "generalized"]
@@ -205,6 +205,7 @@ def _sampled(
 def _soft(source: _Source, asked: RowRelease | None) -> TrainTest:
     release = source.release
     soft = release.soft()
+    assert soft.proba is not None
     columns = [
         Column.of(name, hierarchy.leaves, marginal)
         for name, hierarchy, marginal in zip(release.quasi, release.hierarchies, release.marginals, strict=True)
@@ -275,7 +276,7 @@ def _exact_or_weighted(release: RowRelease) -> tuple[Labels, Floats | None, Labe
     found = release.classes()
     if found is not None:
         return found[0].astype(np.int64), None, np.arange(release.n_rows)
-    shares = np.asarray(release.distributions)
+    shares = np.asarray(release.about(str(release.target)).distributions)
     row, label = np.nonzero(shares)
     return label.astype(np.int64), shares[row, label], row.astype(np.int64)
 
@@ -310,19 +311,13 @@ def _generalized(release: RowRelease, rows: pl.DataFrame) -> RowRelease:
     if release.private is None or release.private.recoding is None:
         fact = f"A release by {release.manifest.method.name} has no recoding to apply to test rows"
         raise IncompatibleError(fact, "use test='raw'; or a method whose recoding is a function of the row")
-    lo, hi = release.recode(rows, unseen="suppress")
-    for m, exact in enumerate(release.private.domains):
-        up_to = np.concatenate([[0], np.cumsum(exact.counts)])
-        empty = up_to[hi[:, m] + 1] == up_to[lo[:, m]]  # a cell of values that no training row had
-        lo[empty, m], hi[empty, m] = 0, exact.hierarchy.n_leaves - 1
-    lo, hi = release.published_cells(lo, hi)
+    lo, hi = recoded_cells(release, rows)
     return replace(
         release,
         cell_lo=lo,
         cell_hi=hi,
         cell_of=np.arange(len(lo)),
-        sensitive=None if release.manifest.sensitive is None else np.zeros(len(lo), np.int32),
-        cell_counts=None,
+        secrets=tuple(replace(s, codes=np.zeros(len(lo), np.int32), cell_counts=None) for s in release.secrets),
         other=rows.select(release.manifest.other),
         private=None,
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+import polars as pl
+
+from incrowd.io.notation import Notation
 
 Note = Callable[[str], None]
 """Called with a sentence about what was found or decided while reading; it never quotes a cell."""
@@ -71,6 +75,7 @@ class Reading:
         return self.date_formats.get(column, self.date_format)
 
 
+_PLAIN = Notation()
 FILE_SETTINGS = ("format", "table", "sheet", "encoding", "delimiter", "decimal", "thousands", "date_format")
 """Settings of a reading that tell how one file is written; a schema may keep them."""
 
@@ -89,12 +94,28 @@ class Findings:
         The same of dates, by column.
     first_line
         The line of a text file in which the first row stands, if each row is one line.
+    codes
+        Those of a column's `missing_codes` that stand in it as they are written.
+    notation
+        How numbers are written in a text file.
+    orders
+        The names of columns that the file calls ordinal, in their order.
     """
 
     note: Note = lambda _text: None
     taken: dict[str, str] = field(default_factory=dict)
     date_formats: dict[str, str] = field(default_factory=dict)
     first_line: int | None = None
+    codes: dict[str, set[str]] = field(default_factory=dict)
+    notation: Notation = _PLAIN
+    orders: dict[str, list[str]] = field(default_factory=dict)
+
+    def see_codes(self, frame: pl.DataFrame, codes: Mapping[str, Sequence[str]]) -> None:
+        """Remember which codes columns of text have, before they become missing values."""
+        for name in codes:
+            if name in frame.columns and frame[name].dtype == pl.String:
+                text = frame[name].str.strip_chars(" ")
+                self.codes.setdefault(name, set()).update(text.filter(text.is_in(list(codes[name]))).unique())
 
     def take(self, setting: str, value: str, text: str) -> None:
         """Remember a setting that was found, and say so."""

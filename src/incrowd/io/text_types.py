@@ -31,6 +31,7 @@ def find_types(
     tokens = {
         name: ["", *reading.missing_tokens, *reading.missing_codes.get(name, ())] for name in frame.columns
     }  # fmt: skip
+    findings.see_codes(frame, reading.missing_codes)
     free = [name for name in frame.columns if name not in reading.types]
     notify("finding types", 0, frame.width)
 
@@ -56,13 +57,14 @@ def find_types(
         sign = NAMES.get(notation.thousands, f"'{notation.thousands}'")
         said = f"Thousands are separated by {sign}; thousands='{notation.thousands}' was taken"
         findings.take("thousands", notation.thousands, said)
+    findings.notation = notation
     formats: dict[str, str] = {}
     for name in free:
         if typed[name].dtype == pl.String:
             typed[name] = _read_otherwise(text[name], notation, reading, findings, formats)
         elif notation.thousands == "." and typed[name].dtype == pl.Float64 and notation.fits(clear_text(name)):
             typed[name] = guessed(notation.plain(clear_text(name)))
-    result = declare(pl.DataFrame(list(typed.values())), reading.types, where, notation, _formats(reading))
+    result = declare(pl.DataFrame(list(typed.values())), reading.types, where, findings, notation, _formats(reading))
     notify("finding types", frame.width, frame.width)
     return result.with_columns(
         _canonical(text[name], kind, notation, reading.date_format_of(name))
@@ -205,10 +207,13 @@ def _say_mostly_numbers(column: pl.Series, sample: pl.Series, notation: Notation
     numbers = parse(text)
     wrong = numbers.null_count() - text.null_count()
     if 0 < wrong < (1 - _MOSTLY) * len(text):
+        first = _first(text, numbers, findings)
+        where, what = "in", "is not a number. Correct it"
+        if wrong > 1:
+            where, what = "first in", "are not numbers. Correct them"
         findings.note(
-            f"Column '{column.name}' stays text: {counted(wrong, 'row')} of {len(text)}, first in "
-            f"{_first(text, numbers, findings)}, {'is not a number' if wrong == 1 else 'are not numbers'}. Correct "
-            "them, or list what means missing in the schema"
+            f"Column '{column.name}' is text because {counted(wrong, 'row')} of {len(text)}, {where} {first}, {what}, "
+            "or list what means missing in the schema"
         )
 
 

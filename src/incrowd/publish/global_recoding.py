@@ -24,7 +24,7 @@ def cut_globally(table: Table, domains: Domains, bounds: Limits, n_values: int, 
     A range whose cut is not allowed is never tried again: groups only get smaller, and a constraint that fails for a
     group fails for some part of it.
     """
-    n, k = table.n_rows, int(bounds.whole[SIZE])
+    n, k = table.n_rows, int(bounds.whole[0, SIZE])
     sensitive = np.zeros(n, np.int32) if table.sensitive is None else table.sensitive
     group, n_groups = np.zeros(n, np.int64), 1
     ranges: list[list[Range]] = [[] for _ in table.hierarchies]

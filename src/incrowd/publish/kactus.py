@@ -105,6 +105,7 @@ class KACTUS(GroupPublisher):
     paper: ClassVar[str] = "Kisilevich et al. 2010"
     kind: ClassVar[str] = "multi-dimensional suppression"
     cost: ClassVar[str] = "n M depth"
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,7 +163,7 @@ class KACTUS(GroupPublisher):
         bounds = limits(self.privacy(), table)
         if not self.privacy().about_sensitive or table.sensitive is None:
             return _Needs(bounds, np.zeros(table.n_rows, np.int32), 0)
-        return _Needs(bounds, table.sensitive, len(table.sensitive_values))
+        return _Needs(bounds, table.sensitive, table.n_values)
 
 
 @dataclass(frozen=True)

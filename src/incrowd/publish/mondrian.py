@@ -79,6 +79,7 @@ class Mondrian(GroupPublisher):
     paper: ClassVar[str] = "LeFevre et al. 2006"
     kind: ClassVar[str] = "multi- or single-dimensional"
     cost: ClassVar[str] = "n M log(n/k)"
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.recoding not in get_args(RecodingKind):
@@ -98,11 +99,15 @@ class Mondrian(GroupPublisher):
             raise ParameterError(fact, "use cut='median', or recoding='multi' with strict=True")
         super().__post_init__()
 
+    def can_recode(self) -> bool:
+        """Tell whether equal rows stay together."""
+        return self.strict
+
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
         del rng
         domains, bounds = flatten(table.hierarchies), limits(self.privacy(), table)
-        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
+        n_values = table.n_values if self.privacy().about_sensitive else 0
         if self.recoding == "single":
             return cut_globally(table, domains, bounds, n_values, progress)
         if self.cut == "loss":

@@ -65,6 +65,7 @@ class TreeAnonymizer(GroupPublisher):
     paper: ClassVar[str] = "Friedman et al. 2008"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth"
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.gain not in get_args(Gain):
@@ -79,7 +80,7 @@ class TreeAnonymizer(GroupPublisher):
         """Choose the cells."""
         del rng
         classes, n_classes = table.classes
-        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
+        n_values = table.n_values if self.privacy().about_sensitive else 0
         public = np.ones(table.n_quasi, np.bool_)
         training = Training(table.codes, table.hierarchies, classes, n_classes, table.sensitive, n_values, public)
         most = max(1, table.n_rows // self.k)

@@ -13,6 +13,7 @@ from incrowd.hierarchy.hierarchy import type_of
 from incrowd.io.columns import guessed, without_tokens
 from incrowd.schema.code_columns import CodeColumn, find_code_column
 from incrowd.schema.name_proposal import prefixes_for, propose_for_names
+from incrowd.schema.ordinals import find_order
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
 from incrowd.schema.suspects import WORDS, Suspect, find_suspects, line_for
 
@@ -21,6 +22,7 @@ _FEW_ROWS = 20  # below this many rows distinctness says nothing
 _MANY_ROWS, _SCATTERED = 200, 100  # ages of a few people may all differ; numbers of people lie far apart
 _MOST_CLASSES = 50
 _SUPPRESS_ONLY = 3  # so few values need no tree above them
+_MOST_ORDERED = 40  # names of a scale or bands of numbers
 _FREE_TEXT = 40  # mean length from which text is prose
 _NAMES_PEOPLE = re.compile(
     r"(?:^|[^a-z])(?:(?:first|last|sur|middle|family|given|full|user|vor|nach|familien)?[ _-]?names?|e-?mails?|"
@@ -36,17 +38,18 @@ _TARGET = "you named it as the class to predict: it is released as it is, and wh
 
 
 def propose(
-    frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[str, ...], target: str | None = None
+    frame: pl.DataFrame, sensitive: list[str], missing_tokens: tuple[str, ...], target: str | None = None
 ) -> Schema:
     """Guess a role, a type and a hierarchy for each column."""
-    require_columns([name for name in (sensitive, target) if name is not None], frame.columns)
+    require_columns([name for name in (*sensitive, target) if name is not None], frame.columns)
     why_sensitive = "you named it as sensitive"
-    if sensitive is None:
-        sensitive, why_sensitive = _guess_sensitive(frame.drop(target) if target is not None else frame)
+    if not sensitive:
+        guess, why_sensitive = _guess_sensitive(frame.drop(target) if target is not None else frame)
+        sensitive = [guess]
     missing_tokens += tuple(token for token in _among_numbers(frame) if token not in missing_tokens)
     attributes = []
     for column in frame.iter_columns():
-        if column.name == sensitive:
+        if column.name in sensitive:
             found = Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
             attributes.append(_with_suspects(found, find_suspects(column)))
         elif column.name == target:
@@ -56,7 +59,7 @@ def propose(
     if not any(attribute.role is Role.QUASI for attribute in attributes):
         fact = "No column looks like a quasi-identifier: all others are empty or identify people"
         raise SchemaError(fact, "write the schema by hand, or check that this is the right table")
-    return Schema.of(attributes, missing_tokens=missing_tokens, target=target if target != sensitive else None)
+    return Schema.of(attributes, missing_tokens=missing_tokens, target=target if [target] != sensitive else None)
 
 
 def _type(column: pl.Series) -> str | None:
@@ -174,4 +177,17 @@ def _hierarchy(values: pl.Series, kind: str, distinct: int, code: CodeColumn | N
     text = values.cast(pl.String())
     if text.str.contains(_ISO_DATE).all():
         return dates(), f"dates as text, {distinct} distinct"
+    if distinct <= _MOST_ORDERED and (ordered := _in_order(text)) is not None:
+        return ordered
     return propose_for_names(text)
+
+
+def _in_order(text: pl.Series) -> tuple[Spec, str] | None:
+    """Return ranges of names that have an order of their own; marks of missing values come last."""
+    names = text.unique().sort().to_list()
+    marks = [name for name in names if name in WORDS]
+    found = find_order([name for name in names if name not in WORDS])
+    if found is None:
+        return None
+    why = f"{found[1]}, {len(names)} distinct names in their own order: ranges of neighbours; check the order"
+    return Intervals([*found[0], *marks]), why
