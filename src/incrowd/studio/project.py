@@ -8,7 +8,7 @@ import shlex
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -301,9 +301,3 @@ class Project:
         if self.model is not None:
             names |= {str(self.model.path): self.model.name, self.model.path.name: self.model.name}
         return explain(error, names)
-
-
-def with_missing(reading: io.Reading, column: str, codes: tuple[str, ...]) -> io.Reading:
-    """Return a reading in which a column has other codes of missing values."""
-    others = {name: each for name, each in reading.missing_codes.items() if name != column}
-    return replace(reading, missing_codes={**others, column: codes} if codes else others)
