@@ -77,6 +77,7 @@ class BestCuts(GroupPublisher):
     paper: ClassVar[str] = "ours"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "runs n M depth of the cuts"
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         runs = self.runs

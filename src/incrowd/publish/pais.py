@@ -86,6 +86,7 @@ class PAIS(CellPublisher):
     promise: ClassVar[str] = "LKC (k and alpha or l by any L quasi-identifiers)"
     kind: ClassVar[str] = "single-dimensional"
     cost: ClassVar[str] = "n per candidate and combination of L attributes"
+    recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
