@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array
-from incrowd.verify.groups import Cells, distinct_cells, make_cells
+from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
@@ -33,6 +33,8 @@ class Payload:
         Per row the rank of its sensitive value, or ``None``.
     counts
         Per row the counts of sensitive values, or ``None``.
+    weights
+        How many released rows each row stands for; ``None``: itself.
     """
 
     frame: pl.DataFrame
@@ -41,6 +43,7 @@ class Payload:
     values: pl.Series | None
     exact: Array | None
     counts: Array | None
+    weights: Array | None = None
 
     @property
     def n_values(self) -> int:
@@ -53,14 +56,21 @@ class Payload:
         return [scale.n_codes for scale in self.scales]
 
 
-def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool) -> Payload | None:
-    """Return the payload in numbers, or ``None`` when it is too broken to look further."""
+def read_payload(
+    findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool, weights: Array | None = None
+) -> Payload | None:
+    """Return the payload in numbers, or ``None`` when it is too broken to look further.
+
+    With `weights`, each row of the frame stands for so many released ones.
+    """
     if not _check_columns(findings, claims, frame, labelled=labelled):
         return None
     found = _check_cells(findings, claims, frame)
     if found is None:
         return None
     cells, scales = found
+    if weights is not None:
+        cells = replace(cells, size=count_weights(cells.group, weights, cells.n_groups))
     exact = counts = values = None
     if claims.sensitive is not None and claims.sensitive.values is None:
         exact, values = rank_values(frame[claims.sensitive.name])
@@ -69,7 +79,7 @@ def read_payload(findings: Findings, claims: Claims, frame: pl.DataFrame, *, lab
         counts = _check_counts(findings, claims, claims.sensitive, frame, cells)
         if counts is None:
             return None
-    return Payload(frame, cells, scales, values, exact, counts)
+    return Payload(frame, cells, scales, values, exact, counts, weights)
 
 
 def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:
