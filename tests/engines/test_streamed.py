@@ -189,3 +189,20 @@ def test_the_private_folder_belongs_to_its_dataset(tmp_path):
         ic.Release.load(tmp_path / "a")
     assert any("digest" in text for text in verify_dataset(tmp_path / "a", people()).violations)
     assert any("digest" in text for text in ic.verify(tmp_path / "a", people()).violations)
+
+
+def test_the_door_of_the_library_leads_to_it(tmp_path):
+    frame, schema = people(), SCHEMA
+    release = ic.publish(
+        frame, schema, method="mondrian", k=5, seed=1, engine="streamed", output=tmp_path / "out", memory="2GB"
+    )
+    assert repr(release) == "DatasetRelease(mondrian: k = 5; 600 of 600 rows)"
+    assert release.verify(frame).complete
+    local = ic.publish(frame, schema, method="mondrian", k=5, seed=1)
+    assert release.overview == local.overview()
+    with pytest.raises(ic.ParameterError, match="There is no engine 'cloud'"):
+        ic.publish(frame, schema, k=5, engine="cloud", output=tmp_path / "no")
+    with pytest.raises(ic.ParameterError, match="writes a release and returns no rows"):
+        ic.publish(frame, schema, k=5, engine="streamed")
+    with pytest.raises(ic.ParameterError, match="Parameter memory is for other engines"):
+        ic.publish(frame, schema, k=5, memory="2GB")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from incrowd.engines.choosing import Shown
 from incrowd.manifest import RowsManifest
 from incrowd.release import Release
+from incrowd.release.overview import Overview, of_rows
 from incrowd.verify import Verdict
 from incrowd.verify.streamed import verify_dataset
 
@@ -24,12 +26,15 @@ class DatasetRelease:
         What everybody may know.
     levels
         The levels that verification found.
+    overview
+        What to show people about it.
     """
 
     path: Path
     private: Path
     manifest: RowsManifest
     levels: dict[str, float | int | None] = field(repr=False)
+    overview: Overview = field(repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -47,3 +52,9 @@ class DatasetRelease:
     def __repr__(self) -> str:
         rows, method = self.manifest.rows, self.manifest.method.name
         return f"DatasetRelease({method}: {self.manifest.promises}; {rows.released} of {rows.input} rows)"
+
+
+def released(shown: Shown, path: Path, private: Path, levels: dict[str, float | int | None]) -> DatasetRelease:
+    """Return what was written and verified."""
+    overview = of_rows(replace(shown.release, levels=levels), shown.counts)
+    return DatasetRelease(path, private, shown.release.manifest, levels, overview)

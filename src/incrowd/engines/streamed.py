@@ -26,7 +26,7 @@ from incrowd.engines.distinct import Distinct, find_distinct
 from incrowd.engines.memory import Memory
 from incrowd.engines.ordering import ROW, SHOWN, Deal
 from incrowd.engines.parts import Parts, repeated, with_others
-from incrowd.engines.released import DatasetRelease
+from incrowd.engines.released import DatasetRelease, released
 from incrowd.errors import InputError, ParameterError, SchemaError
 from incrowd.publish.publisher import CellPublisher, Progress, Publisher
 from incrowd.release.folder import write_private
@@ -78,7 +78,7 @@ def publish_streamed(
         run.write(shown, distinct, folder, secret)
         verdict = check_dataset(folder, secret, distinct.batches, spill=spill, progress=report)
         verdict.raise_for_violations()
-    return DatasetRelease(target, kept, shown.release.manifest, verdict.levels)
+    return released(shown, target, kept, verdict.levels)
 
 
 class _Run:
