@@ -206,3 +206,22 @@ def test_the_door_of_the_library_leads_to_it(tmp_path):
         ic.publish(frame, schema, k=5, engine="streamed")
     with pytest.raises(ic.ParameterError, match="Parameter memory is for other engines"):
         ic.publish(frame, schema, k=5, memory="2GB")
+
+
+def test_a_disk_that_is_too_small_is_told_before_rows_are_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory.shutil, "disk_usage", lambda _folder: type("Usage", (), {"free": 1000})())
+    with pytest.raises(ic.InputError, match="Bringing 600 rows in order takes about 0.0 GB on the disk"):
+        publish(people(), SCHEMA, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_adult_is_the_same_by_every_method(tmp_path):
+    from incrowd.datasets import adult, adult_schema
+
+    frame = adult("train")
+    for number, (method, parameters) in enumerate([*METHODS, ("mondrian", {"l": 1.2, "t": 0.3})]):
+        publish(frame, adult_schema(), tmp_path / f"{number}", method, k=20, **parameters)
+        local = ic.publish(frame, adult_schema(), method=method, k=20, seed=1, **parameters)
+        local.save_to(tmp_path / f"{number} local", dataset=True)
+        assert public_files(tmp_path / f"{number}") == public_files(tmp_path / f"{number} local")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
-from incrowd.errors import ParameterError
+from incrowd.errors import InputError, ParameterError, counted
 
 DEFAULT = "4GB"
 _UNITS = {"MB": 2**20, "GB": 2**30, "TB": 2**40}
 _PROCESS = 600 * 2**20  # bytes of a process with its libraries, kernels and the batches that are under way
 _LEAST = 1 << 30
 
-# Bytes at the peak, measured with ./dev bench scale.
+# Bytes that are reckoned with: what the arrays hold that are there at once, rounded up.
 _PER_DISTINCT = 200  # of a distinct row, and 24 more for each column
 _PER_DISTINCT_COLUMN = 24
-_PER_ROW = 40  # of a row that is brought in order, and 40 more for each *other* column
-_PER_OTHER = 40
+_PER_ROW = 160  # of a row that is brought in order, and as many for each *other* column
+_ON_DISK = 40  # of a row: its numbers, twice, and the row map; and so many for each *other* column
 
 
 @dataclass(frozen=True)
@@ -48,4 +50,13 @@ class Memory:
 
     def rows_in_order(self, n_other: int) -> int:
         """Return how many rows can be brought in order at once."""
-        return (self.limit - _PROCESS) // (4 * (_PER_ROW + _PER_OTHER * n_other))
+        return (self.limit - _PROCESS) // (_PER_ROW * (1 + n_other))
+
+
+def require_disk(folder: Path, n_rows: int, n_other: int) -> None:
+    """Refuse a run for which the disk surely has too little room: half of what is reckoned with."""
+    needed, free = n_rows * _ON_DISK * (1 + n_other), shutil.disk_usage(folder).free
+    if needed / 2 > free:
+        gigabytes = f"about {needed / 1e9:.1f} GB on the disk beside the output, and {free / 1e9:.1f} GB are free"
+        fact = f"Bringing {counted(n_rows, 'row')} in order takes {gigabytes}"
+        raise InputError(fact, "free some space, or write the release to another disk")

@@ -23,7 +23,7 @@ from incrowd import io
 from incrowd.coding import Fingerprint
 from incrowd.engines.choosing import Shown, choose, columns_of, require_cuts
 from incrowd.engines.distinct import Distinct, find_distinct
-from incrowd.engines.memory import Memory
+from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.ordering import ROW, SHOWN, Deal
 from incrowd.engines.parts import Parts, repeated, with_others
 from incrowd.engines.released import DatasetRelease, released
@@ -119,6 +119,7 @@ class _Run:
     def write(self, shown: Shown, distinct: Distinct, folder: Path, secret: Path) -> None:
         """Write both folders."""
         other = list(self.schema.other)
+        require_disk(self.spill, distinct.n_rows, len(other))
         deal = Deal(self.spill, shown, other, self.memory.rows_in_order(len(other)))
         done = 0
         for numbers, columns in _together(distinct, other):
