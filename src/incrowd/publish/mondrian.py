@@ -101,8 +101,8 @@ class Mondrian(GroupPublisher):
 
     @property
     def takes_weights(self) -> bool:
-        """Whether equal rows may come once: relaxed cuts part them, and global ones count each."""
-        return self.strict and self.recoding == "multi"
+        """Whether equal rows may come once: relaxed cuts part them."""
+        return self.strict
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
