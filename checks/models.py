@@ -8,11 +8,13 @@ Nothing here is shared with the audit. Prints what was tried, what was refused, 
 from __future__ import annotations
 
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,12 +79,84 @@ def model(kind: str, rng: np.random.Generator) -> Any:  # noqa: ANN401
         "k-means": lambda: cluster.KMeans(int(rng.integers(2, 4)), n_init=1, random_state=seed),
         "logistic": linear_model.LogisticRegression,
         "naive bayes": naive_bayes.GaussianNB,
+        "xgboost": lambda: _Xgboost(depth, seed),
+        "lightgbm": lambda: _Lightgbm(depth, seed),
     }
-    return made[kind]()
+    return prepared(kind, grown) if kind.startswith("behind ") else made[kind]()
+
+
+def prepared(kind: str, grown: Any) -> Any:  # noqa: ANN401
+    """Return a tree behind a transformer of scikit-learn, which works on each column by itself if it can."""
+    from sklearn import compose, pipeline  # noqa: PLC0415
+    from sklearn.utils import all_estimators  # noqa: PLC0415
+
+    name = kind.removeprefix("behind ")
+    given: dict[str, dict[str, Any]] = {
+        "KBinsDiscretizer": {"encode": "ordinal", "strategy": "uniform"}, "TruncatedSVD": {"n_components": 1},
+    }  # fmt: skip
+    made = dict(all_estimators("transformer"))[name](**given.get(name, {}))
+    apart = compose.ColumnTransformer([(str(m), made, [m]) for m in range(3)], sparse_threshold=0)
+    return pipeline.make_pipeline(apart, grown)
+
+
+# Those that the audit follows, and some that it must refuse; tests/audit/test_audit_every_estimator.py has all others.
+STEPS = ("Binarizer", "FunctionTransformer", "KBinsDiscretizer", "KNNImputer", "MaxAbsScaler", "MinMaxScaler",
+         "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PCA", "PolynomialFeatures", "PowerTransformer",
+         "QuantileTransformer", "RobustScaler", "SelectKBest", "SimpleImputer", "SplineTransformer", "StandardScaler",
+         "TargetEncoder", "TruncatedSVD", "VarianceThreshold")  # fmt: skip
+
+
+@dataclass
+class _Xgboost:
+    """A model of XGBoost that `fit` gives from its file, with the leaves that the library says."""
+
+    depth: int
+    seed: int
+
+    def fit(self, rows: np.ndarray, labels: np.ndarray) -> _Read:
+        import xgboost  # noqa: PLC0415
+
+        options = {"max_depth": self.depth, "min_child_weight": 1, "random_state": self.seed, "n_jobs": 1}
+        model = xgboost.XGBClassifier(n_estimators=2, **options).fit(rows, labels)
+        return _Read.of(model.get_booster().save_model, ".json", model.apply)
+
+
+@dataclass
+class _Lightgbm:
+    """The same of LightGBM."""
+
+    depth: int
+    seed: int
+
+    def fit(self, rows: np.ndarray, labels: np.ndarray) -> _Read:
+        import lightgbm  # noqa: PLC0415
+
+        options = {"objective": "binary", "max_depth": self.depth, "min_data_in_leaf": 3, "min_data_in_bin": 1,
+                   "seed": self.seed, "verbose": -1, "num_threads": 1}  # fmt: skip
+        model = lightgbm.train(options, lightgbm.Dataset(rows, labels), 2)
+        return _Read.of(model.save_model, ".txt", lambda asked: model.predict(asked, pred_leaf=True))
+
+
+@dataclass
+class _Read:
+    """A model that was read from a file, and how its library finds leaves."""
+
+    dump: Any
+    apply: Cell
+
+    @classmethod
+    def of(cls, save: Callable[[str], object], suffix: str, apply: Cell) -> _Read:
+        from incrowd.audit.dumps import read_dump  # noqa: PLC0415
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model" + suffix)
+            save(str(path))
+            return cls(read_dump(path), apply)
 
 
 KINDS = ("tree", "random tree", "tree of numbers", "forest", "extra trees", "bagging", "boosting", "adaboost",
-         "histograms", "pipeline", "coded pipeline", "k-means", "logistic", "naive bayes")  # fmt: skip
+         "histograms", "pipeline", "coded pipeline", "k-means", "logistic", "naive bayes", "xgboost",
+         "lightgbm", *(f"behind {name}" for name in STEPS))  # fmt: skip
 
 
 def cell(fitted: Any, rows: np.ndarray, public: list[int]) -> np.ndarray:  # noqa: ANN401
@@ -148,12 +222,17 @@ def try_one(seed: int, tally: Tally) -> None:
     frame = table(rng)
     public = sorted(rng.choice(3, int(rng.integers(1, 4)), replace=False).tolist())
     class_public, k = bool(rng.integers(2)), int(rng.integers(1, 12))
-    fitted = model(kind, rng).fit(frame.select(NAMES).to_numpy().astype(float), frame["y"].to_numpy())
     tally.tried[kind] += 1
+    try:
+        fitted = model(kind, rng).fit(frame.select(NAMES).to_numpy().astype(float), frame["y"].to_numpy())
+    except ValueError:  # a step left nothing to learn from
+        tally.refused["cannot be fitted"] += 1
+        return
     names = [NAMES[m] for m in public]
     schema = ic.Schema(quasi=names, sensitive="y", other=[name for name in NAMES if name not in names])
+    asked = fitted.dump if isinstance(fitted, _Read) else fitted
     try:
-        found = ic.audit(fitted, frame, schema, k, class_public=class_public)
+        found = ic.audit(asked, frame, schema, k, class_public=class_public)
     except ic.errors.IncrowdError as refused:
         tally.refused[refused.fact[:60]] += 1
         return

@@ -1,33 +1,50 @@
 """Settings of all tests."""
 
+import gc
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from incrowd.kernels import jit
 from postgres_server import postgres  # noqa: F401 - a fixture of all tests
 
 settings.register_profile(  # the same tables on every machine: new ones are looked for by ./dev slow and the gauntlet
-    "fast", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "fast", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("slow", settings.get_profile("fast"), max_examples=100, derandomize=False)
 settings.register_profile("thorough", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile(  # whether a test fails, not on what: the same tables every time, and none made smaller
-    "mutants", settings.get_profile("fast"), phases=(Phase.explicit, Phase.generate), database=None
+    "mutants", settings.get_profile("fast"), max_examples=20, phases=(Phase.explicit, Phase.generate), database=None
 )
 settings.load_profile(os.environ.get("INCROWD_HYPOTHESIS", "fast"))
 
-os.environ.setdefault("INCROWD_COMPILE", "1")  # small tables must go through the compiled kernels; test_modes does both
+jit.COMPILE_ALWAYS = True  # small tables must go through the compiled kernels; not in the commands that tests start
 
 _WHOLE = (
     "cli", "studio", "experiments", "test_operations.py", "test_readme.py", "test_hierarchies_page.py", "gauntlet",
 )  # fmt: skip
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Mark whole commands, the README and experiments: `./dev quick` leaves them out."""
+    """Mark whole commands, the README and experiments, which `./dev quick` leaves out, and cases of large families."""
     here = Path(__file__).parent
+    n_cases = Counter()
     for item in items:
         if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in _WHOLE:
             item.add_marker(pytest.mark.end_to_end)
+        family = item.get_closest_marker("one_in")
+        if family is not None:
+            test = item.nodeid.partition("[")[0]
+            if n_cases[test] % family.args[0]:
+                item.add_marker(pytest.mark.slow)
+            n_cases[test] += 1
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays: it need not be searched for garbage again and again."""
+    gc.collect()
+    gc.freeze()

@@ -54,7 +54,7 @@ def test_a_kept_schema_is_read_and_publishes(tmp_path):
 @pytest.mark.parametrize(
     ("found", "fact", "hint"),
     [
-        (3, "has (release )?format 3, and this version of incrowd reads format 2", "upgrade incrowd"),
+        (4, "has (release )?format 4, and this version of incrowd reads formats up to 3", "upgrade incrowd"),
         (99, "has (release )?format 99", "upgrade incrowd"),
         (1, "has (release )?format 1, which was never part of a published version", "from the original"),
     ],
@@ -70,7 +70,7 @@ def test_other_formats_are_refused(tmp_path, name, found, fact, hint):
         assert hint in refused.value.hint
 
 
-@pytest.mark.parametrize("found", ["true", '"2"', "0", "null"])
+@pytest.mark.parametrize("found", ["3", "true", '"2"', "0", "null"])
 def test_what_is_no_format_is_broken(tmp_path, found):
     shutil.copytree(KEPT / "rows", tmp_path / "out")
     manifest = tmp_path / "out" / "manifest.json"

@@ -28,27 +28,27 @@ def texts(node):
     return []
 
 
-def messages():
+def found():
     for path in sorted(SOURCE.rglob("*.py")):
+        where = path.relative_to(SOURCE).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            where = path.relative_to(SOURCE).as_posix()
-            if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] in (
-                ["fact"],
-                ["hint"],
-            ):
-                for text in texts(node.value):
-                    yield where, ast.unparse(node.targets[0]), text
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ERRORS:
+            match node:
+                case ast.Assign(targets=[ast.Name(id="fact" | "hint" as kind)]):
+                    for text in texts(node.value):
+                        yield where, kind, text
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS:
                 for kind, part in zip(("fact", "hint"), node.args, strict=False):
                     for text in texts(part):
                         yield where, kind, text
 
 
-MESSAGES = sorted(set(messages()))
+@pytest.fixture(scope="module")
+def messages():
+    return sorted(set(found()))
 
 
-def test_there_are_messages():
-    assert len(MESSAGES) > 500
+def test_there_are_messages(messages):
+    assert len(messages) > 500
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_there_are_messages():
     }.items(),
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_messages_have_one_style(rule, breaks):
-    assert [message for message in MESSAGES if breaks(*message[1:])] == [], rule
+def test_messages_have_one_style(messages, rule, breaks):
+    assert [message for message in messages if breaks(*message[1:])] == [], rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +33,22 @@ def flatten(hierarchies: Sequence[Hierarchy]) -> Domains:
 
 def limits(privacy: Privacy, table: Table) -> Limits:
     """Return what every group of this table must keep."""
-    return limits_of(privacy, table.n_rows, table.sensitive_counts)
+    counts = {secret.name: secret.counts(table.sensitive_counts) for secret in table.secrets}
+    value_of = [secret.value_of for secret in table.secrets]
+    return limits_of(privacy, table.n_rows, counts, np.array(value_of, np.int32) if len(counts) > 1 else None)
 
 
-def limits_of(privacy: Privacy, n_rows: int, counts: npt.NDArray[np.int64]) -> Limits:
-    """Return what every group of so many rows with these sensitive counts must keep."""
-    whole, real = privacy.limits().arrays(n_rows)
-    return Limits(whole, np.concatenate([real, counts / max(1, counts.sum())]))
+def limits_of(
+    privacy: Privacy,
+    n_rows: int,
+    counts: Mapping[str, npt.NDArray[np.int64]],
+    value_of: npt.NDArray[np.int32] | None = None,
+) -> Limits:
+    """Return what every group of so many rows with these counts of sensitive values must keep."""
+    each = [privacy.limits(name).arrays(n_rows) for name in counts] or [privacy.limits().arrays(n_rows)]
+    whole, real = (np.array(side) for side in zip(*each, strict=True))
+    overall = [own / max(1, own.sum()) for own in counts.values()] or [np.empty(0)]
+    first = np.cumsum([0, *map(len, overall)])
+    return Limits(
+        whole, real, np.concatenate(overall), first, np.empty((0, 0), np.int32) if value_of is None else value_of
+    )

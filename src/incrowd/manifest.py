@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from incrowd.errors import InputError
 
-FORMAT = 2
+FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
 ROWS, PROJECTIONS = "rows", "projections"
 
 _NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
@@ -34,6 +34,8 @@ class Guarantee:
     L: int | None = None
     K: int | None = None
     C: float | None = None
+    column: str | None = None
+    others_known: bool = False
 
     @property
     def text(self) -> str:
@@ -41,19 +43,23 @@ class Guarantee:
         if self.kind == "lkc":
             return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
-        return f"{self.kind} = {_number(getattr(self, self.kind))}{named}"
+        about = f" for {self.column!r}" if self.column is not None else ""
+        about += " even if another sensitive column is known" if self.others_known else ""
+        return f"{self.kind} = {_number(getattr(self, self.kind))}{named}{about}"
 
     @property
     def sentence(self) -> str:
         """The promise as a sentence."""
+        what = f"value of {self.column!r}" if self.column is not None else "sensitive value"
+        known = ", even if another sensitive column is known" if self.others_known else ""
         if self.kind == "k":
             return f"every row fits at least {self.k} people"
         if self.kind == "l" and self.l_kind == "frequency":
-            return f"no sensitive value has more than {self.belief:.1%} (l = {_number(self.l)})"
+            return f"no {what} has more than {self.belief:.1%} (l = {_number(self.l)}){known}"
         if self.kind == "l":
-            return f"sensitive values are diverse, l = {_number(self.l)} ({self.l_kind})"
+            return f"{what}s are diverse, l = {_number(self.l)} ({self.l_kind}){known}".replace("value of", "values of")
         if self.kind == "alpha":
-            return f"no sensitive value has more than {self.alpha:.1%}"
+            return f"no {what} has more than {self.alpha:.1%}{known}"
         if self.kind == "lkc":
             known = f"any {self.L} known values fit at least {self.K} people"
             return f"{known}, and tell no sensitive value with more than {self.C:.1%}"
@@ -75,7 +81,9 @@ class Guarantee:
         """Return plain data, the parameters of this kind only."""
         own = ("l", "l_kind", *(("c",) if self.l_kind == "recursive" else ()))
         names = own if self.kind == "l" else _NUMBERS[self.kind]
-        return {"kind": self.kind} | {name: getattr(self, name) for name in names}
+        about: dict[str, Any] = {} if self.column is None else {"column": self.column}
+        about |= {"others_known": True} if self.others_known else {}
+        return {"kind": self.kind} | {name: getattr(self, name) for name in names} | about
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
@@ -245,6 +253,11 @@ class Manifest:
         return min((g.belief for g in self.guarantees if g.belief is not None), default=1.0)
 
     @property
+    def format(self) -> int:
+        """The number of the format that this manifest is written in."""
+        return FORMAT
+
+    @property
     def promises(self) -> str:
         """All guarantees for people."""
         return ", ".join(guarantee.text for guarantee in self.guarantees)
@@ -263,7 +276,7 @@ class Manifest:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
 
     def _head(self) -> dict[str, Any]:
-        return {"format": FORMAT, "incrowd": self.incrowd, "polars": self.polars}
+        return {"format": self.format, "incrowd": self.incrowd, "polars": self.polars}
 
     def _method(self) -> dict[str, Any]:
         return {"name": self.method.name, "parameters": dict(self.method.parameters)}
@@ -280,13 +293,16 @@ class Manifest:
             raise _unreadable(where) from error
         if not isinstance(data, dict):
             raise _unreadable(where)
-        if data.get("format") != FORMAT:
+        if data.get("format") not in (FORMAT, FORMAT_OF_SEVERAL):
             raise _other_format(data.get("format"), where)
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
-            return kind._read(data)
+            read = kind._read(data)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(where) from error
+        if data["format"] != read.format:
+            raise _unreadable(where)
+        return read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,10 +312,15 @@ class RowsManifest(Manifest):
     recoding: str
     domains: str
     quasi: tuple[Quasi, ...]
-    sensitive: Sensitive | None
+    secrets: tuple[Sensitive, ...]
     target: str | None
     other: tuple[str, ...]
     payload: ClassVar[str] = ROWS
+
+    @property
+    def format(self) -> int:
+        """The number of the format that this manifest is written in."""
+        return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
 
     @property
     def homogeneous(self) -> bool:
@@ -307,9 +328,26 @@ class RowsManifest(Manifest):
         return self.recoding == "homogeneous"
 
     @property
+    def sensitive(self) -> Sensitive | None:
+        """The sensitive column, of a release with at most one; `about` makes such a manifest of any other."""
+        assert len(self.secrets) < 2
+        return self.secrets[0] if self.secrets else None
+
+    def about(self, name: str) -> RowsManifest:
+        """Return what this manifest says about one sensitive column, as if there were no other."""
+        own = (promise for promise in self.guarantees if promise.column in (None, name))
+        guarantees = tuple(replace(promise, column=None, others_known=False) for promise in own)
+        secrets = tuple(secret for secret in self.secrets if secret.name == name)
+        given = {k: v[name] if isinstance(v, Mapping) else v for k, v in self.method.parameters.items()}
+        given.pop("others_known", None)
+        target = self.target if self.target in self.other else name
+        method = Method(self.method.name, given)
+        return replace(self, method=method, guarantees=guarantees, secrets=secrets, target=target)
+
+    @property
     def recognized_by(self) -> list[str]:
-        """Names of the quasi-identifiers and the sensitive column."""
-        return [*(q.name for q in self.quasi), *([self.sensitive.name] if self.sensitive else [])]
+        """Names of the quasi-identifiers and the sensitive columns."""
+        return [*(q.name for q in self.quasi), *(secret.name for secret in self.secrets)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the keys in the order of docs/release-format.md."""
@@ -322,7 +360,7 @@ class RowsManifest(Manifest):
             "missing": self._missing(),
             "domains": self.domains,
             "quasi": [q.to_dict() for q in self.quasi],
-            "sensitive": None if self.sensitive is None else self.sensitive.to_dict(),
+            "sensitive": _one_or_all([secret.to_dict() for secret in self.secrets]),
             "target": self.target,
             "other": list(self.other),
             "dropped": list(self.dropped),
@@ -331,12 +369,13 @@ class RowsManifest(Manifest):
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> RowsManifest:
         about = data["sensitive"]
+        about = about if isinstance(about, list) else [about] if about is not None else []
         return cls(
             **_shared(data),
             recoding=str(data["recoding"]),
             domains=str(data["domains"]),
             quasi=tuple(_quasi(entry) for entry in data["quasi"]),
-            sensitive=None if about is None else Sensitive(**{name: _frozen(value) for name, value in about.items()}),
+            secrets=tuple(Sensitive(**{name: _frozen(value) for name, value in entry.items()}) for entry in about),
             target=data["target"],
             other=tuple(data["other"]),
         )
@@ -408,6 +447,11 @@ def _quasi(entry: Mapping[str, Any]) -> Quasi:
     return Leaves(**({"levels": None} | given), kind=entry["kind"])
 
 
+def _one_or_all(entries: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - plain data
+    """Return the only entry by itself, as every release with one sensitive column has it."""
+    return entries if len(entries) > 1 else next(iter(entries), None)
+
+
 def _number(value: float | None) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
@@ -423,7 +467,7 @@ def _other_format(found: object, where: str) -> InputError:
         return InputError(fact, "publish the table again from the original")
     if not isinstance(found, int) or found < FORMAT:
         return _unreadable(where)
-    fact = f"{where} has format {found}, and this version of incrowd reads format {FORMAT}"
+    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SEVERAL}"
     return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 

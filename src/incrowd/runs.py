@@ -16,18 +16,24 @@ incrowd.errors.Cancelled: The work was cancelled; nothing was written
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event
+from typing import TypeVar
 
 from incrowd.errors import Cancelled, ParameterError
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, the work done and the work to do; what it raises ends the work."""
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 _SETTING = "INCROWD_WORKERS"
+_WORTH_THREADS = 20_000  # rows: with fewer, starting threads takes longer than they save
 _limit: ContextVar[int | None] = ContextVar("workers", default=None)
 
 
@@ -103,3 +109,12 @@ def workers() -> int:
         fact = f"{_SETTING} is {setting!r}"
         raise ParameterError(fact, "use a whole number from 1, or unset it")
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[A], B], items: Iterable[A], n_rows: int) -> Iterator[B]:
+    """Yield what comes of each item, in order; threads share the items if there are rows enough to gain by it."""
+    if n_rows < _WORTH_THREADS:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(workers()) as pool:
+        yield from pool.map(work, items)

@@ -53,7 +53,7 @@ def without(release, n):
     return replace(
         release,
         cell_of=release.cell_of[:kept],
-        sensitive=release.sensitive[:kept],
+        secrets=(replace(release.secrets[0], codes=release.sensitive[:kept]),),
         private=replace(release.private, row_maps=(release.private.rows[:kept],)),
         manifest=replace(release.manifest, rows=rows),
     )

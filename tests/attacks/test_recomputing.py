@@ -96,5 +96,5 @@ def test_a_value_whose_count_was_rounded_to_nothing_is_still_possible():
     frame = people()
     release = paper(4).publish(frame, small_releases.schema(frame), seed=1)
     about = replace(release.manifest.sensitive, counts=(0, 20, 20, 20))
-    scene = build_scene(replace(release, manifest=replace(release.manifest, sensitive=about)), frame)
+    scene = build_scene(replace(release, manifest=replace(release.manifest, secrets=(about,))), frame)
     assert scene.prior == pytest.approx(np.array([1, 20, 20, 20]) / 61)

@@ -1,5 +1,7 @@
 """Reconstruction against all worlds, and on releases with a known answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,10 +12,12 @@ import incrowd as ic
 import naive_attacks
 from attacks import small_releases
 from attacks.paper import paper
-from incrowd.attacks import propagation, worlds
+from incrowd.attacks import left_out, propagation, reconstruction, worlds
+from incrowd.attacks.finding import Score
 from incrowd.attacks.scene import build_scene
 from incrowd.attacks.statements import collect, state
 from incrowd.datasets import adult
+from incrowd.manifest import Guarantee
 
 
 def told(statements):
@@ -130,6 +134,88 @@ def test_one_block_of_noise_tells_nothing():
         assert report.ok, str(report)
         assert report["reconstruction"].numbers["certain"] == 0
         assert report["reconstruction"].success.claimed <= 2
+
+
+def hardly_any(rng, n):
+    """People who hardly ever have b, and less so with larger q: everybody like them, counted or not."""
+    q = rng.integers(0, 6, (n, 2))
+    values = np.where(rng.random(n) < 0.25 * np.exp(-q.sum(axis=1) / 3), "b", "a")
+    return pl.DataFrame({"q0": q[:, 0], "q1": q[:, 1], "ill": values})
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """An adversary who claims much, beside a pattern that claims nothing: only rows taken out can tell them apart."""
+
+    def silent(_truth, asked, patterns, _bar):
+        nobody = np.zeros(len(asked), np.bool_)
+        return patterns[0], nobody, Score("nothing", 0, 0, int(asked.sum()))
+
+    monkeypatch.setattr(reconstruction, "_best_pattern", silent)
+    monkeypatch.setattr(reconstruction, "_bar", lambda _scene: 0.85)
+    monkeypatch.setattr(left_out, "_PARTS", 2)
+
+
+@pytest.mark.usefixtures("eager")
+def test_claims_that_hold_for_people_left_out_are_the_pattern_of_the_population():
+    frame = hardly_any(np.random.default_rng(0), 160)
+    release = ic.Mondrian(k=40).publish(frame, small_releases.schema(frame), seed=1)
+    release = replace(release, manifest=promising(release, l=1.3, released=160))
+    finding = ic.attack(release, frame, attacks=["reconstruction"])["reconstruction"]
+    assert finding.success.interval[0] > 1 / 1.3
+    assert finding.numbers["people_left_out"] == 160
+    assert finding.numbers["told_if_left_out"] == pytest.approx(finding.numbers["told_if_there"], abs=0.05)
+    assert finding.outcome == "withstood"
+    assert "within chance" in finding.why
+
+
+@pytest.mark.usefixtures("eager")
+def test_what_cannot_be_compared_is_no_all_clear():
+    frame = hardly_any(np.random.default_rng(0), 160)
+    release = ic.Mondrian(k=40).publish(frame, small_releases.schema(frame), seed=1)
+    release = replace(release, manifest=promising(release, l=1.3, released=160))
+    alone = replace(release, private=None)
+    finding = ic.attack(alone, frame, attacks=["reconstruction"])["reconstruction"]
+    assert finding.outcome == "promise broken"
+    assert "no private row map" in finding.why
+
+
+def test_claims_that_need_the_own_row_are_a_breach_though_nothing_follows_for_certain(monkeypatch):
+    monkeypatch.setattr(left_out, "_PARTS", 2)
+    rng = np.random.default_rng(1)
+    frame = small_releases.people(rng, 60, n_leaves=40, n_values=2)
+    release = small_releases.widened(rng, frame)
+    alone = replace(small_releases.without(release, 4), manifest=promising(release, l=1.9, released=56))
+    monkeypatch.setattr(reconstruction, "propagate", lambda _statements, possible: possible)
+    finding = ic.attack(alone, frame, attacks=["reconstruction"])["reconstruction"]
+    assert finding.numbers["certain_beyond_rows"] == 0
+    assert finding.numbers["told_if_there"] > finding.numbers["told_if_left_out"] + 0.3
+    assert finding.outcome == "promise broken"
+
+
+def promising(release, *, l, released):
+    """The manifest of a release that lacks some rows and promises l."""
+    manifest, rows = release.manifest, release.manifest.rows
+    given = (Guarantee("k", k=1), Guarantee("l", l=l, l_kind="frequency"))
+    counts = replace(rows, released=released, suppressed=rows.released - released)
+    return replace(manifest, guarantees=given, rows=counts)
+
+
+def test_left_out_scenes_lack_rows_and_keep_people():
+    frame = small_releases.people(np.random.default_rng(2), 45)
+    release = ic.Mondrian(k=5).publish(frame, small_releases.schema(frame), seed=1)
+    scene = build_scene(release, frame)
+    asked = np.arange(45) % 9 > 0
+    seen = []
+    for part, gone in left_out.parts(scene, asked, np.random.default_rng(0)):
+        assert part.n_people == 45
+        assert part.n_suppressed == len(gone)
+        kept = np.bincount(part.release.sensitive, minlength=3) + np.bincount(scene.truth[gone], minlength=3)
+        assert kept.tolist() == np.bincount(scene.truth, minlength=3).tolist()
+        seen += gone.tolist()
+    assert sorted(seen) == np.flatnonzero(asked).tolist()
+    shares = ic.NSVDist(k=5).publish(frame, small_releases.schema(frame), seed=1)
+    assert not list(left_out.parts(build_scene(shares, frame), asked, np.random.default_rng(0)))
 
 
 @pytest.mark.slow

@@ -47,7 +47,10 @@ def test_a_model_of_another_class_is_refused(frame):
     with pytest.raises(ic.SchemaError, match="knows 3 classes, and column 'y' has 2"):
         ic.audit(model, frame.select("b", "y"), schema("b"), 5, class_public=True)
     without = ic.Schema(quasi={"b": ic.Intervals()})
-    assert not ic.audit(model, frame.select("b"), without, 5).ok  # whatever its class is, it is private
+    with pytest.raises(ic.SchemaError, match="names no class, and DecisionTreeClassifier was fitted with one"):
+        ic.audit(model, frame.select("b"), without, 5)
+    with pytest.raises(ic.ParameterError, match="does not say which column the class is"):
+        ic.audit(model, frame.select("b"), without, 5, class_public=True)
 
 
 @pytest.mark.parametrize("inside", [False, True])

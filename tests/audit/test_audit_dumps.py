@@ -1,6 +1,7 @@
 """Trees of XGBoost and LightGBM from their files, beside what the libraries themselves say."""
 
 import json
+import re
 from collections import Counter
 
 import lightgbm
@@ -10,7 +11,8 @@ import pytest
 import xgboost
 
 import incrowd as ic
-from incrowd.audit.dumps import DumpView, read_dump
+from incrowd.audit.dumped_trees import DumpView
+from incrowd.audit.dumps import read_dump
 from incrowd.audit.files import load_model
 from incrowd.audit.inputs import Inputs
 
@@ -150,6 +152,93 @@ def test_whatever_else_a_file_holds_is_refused(tmp_path):
             read_dump(path)
     with pytest.raises(ic.InputError, match="no file"):
         read_dump(tmp_path / "nothing.json")
+
+
+def put(found, path, value):
+    *way, last = path
+    for key in way:
+        found = found[key]
+    found[last] = value(found[last]) if callable(value) else value
+
+
+TREES = ("learner", "gradient_booster", "model", "trees")
+SECRET = "Ada earns 90000"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ((*TREES, 2, "sum_hessian", 0), lambda one: one * 1.1),
+        ((*TREES, 2, "sum_hessian", -1), lambda one: one * 1.1),
+        ((*TREES, 1, "base_weights", 0), lambda one: one + 0.3),
+        ((*TREES, 1, "base_weights", -1), lambda one: one + 0.3),
+        ((*TREES, 1, "split_conditions", -1), lambda one: one + 0.3),
+        ((*TREES, 1, "loss_changes", 0), lambda one: one * 1.1),
+        ((*TREES, 1, "loss_changes", -1), 3.0),
+        ((*TREES, 1, "parents", -1), 0),
+        ((*TREES, 1, "default_left", -1), 1),
+        ((*TREES, 1, "split_indices", -1), 1),
+        ((*TREES, 1, "categories_nodes"), [1, 2]),
+        ((*TREES, 1, "tree_param", "note"), SECRET),
+        (("learner", "gradient_booster", "note"), SECRET),
+        (("learner", "gradient_booster", "model", "gbtree_model_param", "note"), SECRET),
+        (("learner", "gradient_booster", "model", "cats", "note"), []),
+        (("learner", "gradient_booster", "model", "tree_info"), [0, 0, 90000]),
+        (("learner", "gradient_booster", "model", "iteration_indptr"), [0, 90000]),
+        (("learner", "learner_model_param", "note"), SECRET),
+        (("learner", "learner_model_param", "boost_from_average"), SECRET * 20),
+        (("learner", "learner_model_param", "base_score"), "[3E-1]"),
+        (("learner", "objective", "reg_loss_param", "note"), SECRET),
+        (("learner", "objective", "name"), "reg:pseudohubererror"),
+        (("learner", "feature_types"), [SECRET]),
+        (("version",), [90000] * 99),
+    ],
+)  # fmt: skip
+def test_what_is_hidden_in_a_file_of_xgboost_is_found(path, value, tmp_path):
+    file, _ = saved("xgboost", tmp_path)
+    found = json.loads(file.read_text())
+    assert ic.audit(read_dump(file), FRAME, ALL, 1).ok
+    put(found, path, value)
+    file.write_text(json.dumps(found))
+    with pytest.raises((ic.SchemaError, ic.IncompatibleError)):
+        ic.audit(read_dump(file), FRAME, ALL, 1)
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    file, _ = saved("xgboost", tmp_path)
+    file.write_text(file.read_text().replace('{"learner"', '{"version":["' + SECRET + '"],"learner"', 1))
+    with pytest.raises(ic.IncompatibleError, match="a key twice"):
+        read_dump(file)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (r"(Tree=2\n(?:.*\n)*?leaf_count=)\d+ (\d+)", r"\g<1>77 \2"),
+        (r"(Tree=2\n(?:.*\n)*?internal_count=)\d+", r"\g<1>77"),
+        (r"(Tree=2\n(?:.*\n)*?leaf_weight=)\S+", r"\g<1>77.7"),
+        (r"(Tree=2\n(?:.*\n)*?internal_weight=)\S+", r"\g<1>77.7"),
+        (r"(Tree=2\n(?:.*\n)*?leaf_value=)\S+", r"\g<1>0.777"),
+        (r"(Tree=1\n(?:.*\n)*?internal_value=)\S+", r"\g<1>0.777"),
+        (r"(Tree=1\n(?:.*\n)*?split_gain=)\S+", r"\g<1>77.7"),
+        (r"(Tree=1\n(?:.*\n)*?split_gain=\S+)", r"\g<1> 77.7"),
+        (r"version=v4", "version=v4 " + SECRET),
+        (r"label_index=0", "label_index=90000 90001"),
+        (r"\[seed: 0\]", "[ada: 90000]"),
+        (r"\[seed: 0\]", "[data_seed: 0]\n[seed: 1]\n[seed: 2]"),
+        (r"(feature_importances:\n)", r"\1ada=90000\n"),
+        (r"objective=binary sigmoid:1", "objective=binary sigmoid:2"),
+    ],
+)
+def test_what_is_hidden_in_a_file_of_lightgbm_is_found(before, after, tmp_path):
+    file, _ = saved("lightgbm", tmp_path)
+    text = file.read_text()
+    assert ic.audit(read_dump(file), FRAME, ALL, 1).ok
+    changed = re.sub(before, after, text, count=1)
+    assert changed != text
+    file.write_text(changed)
+    with pytest.raises((ic.SchemaError, ic.IncompatibleError)):
+        ic.audit(read_dump(file), FRAME, ALL, 1)
 
 
 def test_objects_of_the_libraries_are_refused_with_what_to_do():

@@ -66,11 +66,11 @@ def test_another_table_is_refused(kind):
     if kind == "tree":
         model, schema = ic.KAnonymousTreeClassifier(k=2).fit(frame.select(NAMES), frame["rich"]), schema_of(NAMES)
         model = pickle.loads(pickle.dumps(model))
-        match = "as many people to each node"
+        match = "not what it becomes when it is fitted|clusters of 300 people"
     else:
         frame = frame.select("age", pay=pl.col("age") * 7 % 11)
         model, schema = ic.KAnonymousClusters(k=2).fit(frame), ic.Schema(quasi=["age"], other=["pay"])
-        match = "clusters of 300 people"
+        match = "not what it becomes when it is fitted|clusters of 300 people"
     assert len(ic.audit(model, frame, schema, 40).span_of) == 300
     shifted = frame.with_columns(pl.col("age").shift(fill_value=20))
     for other in (pl.concat([frame] * 5), frame.head(299), shifted):

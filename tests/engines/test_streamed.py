@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -230,3 +232,26 @@ def test_adult_is_the_same_by_every_method(tmp_path):
         local = ic.publish(frame, adult_schema(), method=method, k=20, seed=1, **parameters)
         local.save_to(tmp_path / f"{number} local", dataset=True)
         assert public_files(tmp_path / f"{number}") == public_files(tmp_path / f"{number} local")
+
+
+def test_what_the_schema_asks_of_columns_is_kept(tmp_path):
+    frame = people().with_columns(job=pl.Series(np.random.default_rng(3).choice(["a", "b", "c"], 600).tolist()))
+    schema = ic.Schema(
+        quasi={"age": ic.Intervals(), "sex": None}, sensitive=["ill", "job"], other=["note"], rest="drop"
+    )
+    attributes = dict(schema.attributes)
+    attributes["ill"] = replace(attributes["ill"], limits={"l": 1.5})
+    limited = schema.with_attributes(attributes.values())
+    for number, (roles, parameters) in enumerate(
+        [(schema, {}), (limited, {}), (schema, {"l": 1.3, "others_known": True})]
+    ):
+        release = publish(frame, roles, tmp_path / f"{number}", **parameters)
+        local = ic.publish(frame, roles, method="mondrian", k=5, seed=1, **parameters)
+        local.save_to(tmp_path / f"{number} local", dataset=True)
+        assert public_files(tmp_path / f"{number}") == public_files(tmp_path / f"{number} local")
+        verdict = release.verify(frame)
+        assert verdict.complete
+        assert {check.name for check in verdict.checks if "of 'job'" in check.name}
+        assert release.overview == local.overview()
+    limits = {tuple(guarantee.to_dict().items()) for guarantee in release.manifest.guarantees}
+    assert len(limits) > 1

@@ -108,6 +108,7 @@ def test_where_the_gain_is_uncertain_retention_has_no_interval_and_the_table_say
     assert row["retention"] is row["retention_low"] is row["retention_high"] is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("cv", [3, 5])
 def test_tables_fit_a_hundred_columns(cv):
     found = ic.evaluate("mondrian", people(), SCHEMA, k=20, cv=cv, samples=2)
@@ -131,6 +132,7 @@ def test_with_k_1_nothing_is_lost():
     assert found["retention"].item() == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("training", ["recommended", "samples", "soft", "cells", "majority_labels"])
 @pytest.mark.parametrize(("method", "test"), [("nsvdist", "raw"), ("mondrian", "raw"), ("mondrian", "generalized")])
 def test_every_way_to_train_and_to_ask_beats_the_majority(training, method, test):

@@ -160,13 +160,41 @@ def test_where_no_session_may_only_read_words_are_refused(monkeypatch, query):
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["postgresql://hans:p@geheim@localhost:5999/klinik#t", "postgresql:/hans:geheim@localhost:5999/klinik#t",
-     "postgresql//hans:geheim@localhost/klinik#t", "postgresql:hans:geheim@localhost/klinik#t"],
-)  # fmt: skip
-def test_a_broken_address_is_refused_and_not_repeated(address):
+    ("address", "fact", "hint"),
+    [
+        ("postgresql://hans:p@geheim@localhost:5999/klinik#t", "more than one '@'", "%40"),
+        ("postgresql:/hans:geheim@localhost:5999/klinik#t", "too few slashes after 'postgresql:'", "postgresql://user"),
+        ("postgresql//hans:geheim@localhost/klinik#t", "no '://' after its kind", "postgresql://user@host:5432/name"),
+        ("postgresql:hans:geheim@localhost/klinik#t", "too few slashes", "postgresql://user@host:5432/name"),
+        ("mysql:/localhost/geheim#t", "too few slashes after 'mysql:'", "mysql://user@host:3306/name"),
+        ("postgresql://hans:geheim@localhost:99999/klinik#t", "port .* from 1 to 65535", "host:5432"),
+        ("postgresql://hans:geheim@localhost:0/klinik#t", "port .* from 1 to 65535", "host:5432"),
+        ("postgresql://hans:ge/heim@localhost/klinik#t", "port .* from 1 to 65535", "%2F"),
+        ("postgresql://hans:geheim", "port .* from 1 to 65535", "host:5432"),
+        ("mssql+pyodbc://sa:geheim@h:14x/klinik#t", "port .* from 1 to 65535", "mssql://user@host:1433/name"),
+        ("sqlite:/geheim.db", "too few slashes after 'sqlite:'", "sqlite:///name.db for a file in the working folder"),
+        ("sqlite://geheim.db#t", "two slashes after 'sqlite:'", "sqlite:////folder/name.db"),
+        ("duckdb://geheim.duckdb#t", "two slashes after 'duckdb:'", "duckdb:///name.db"),
+        ("https://geheim.example/a.csv", "Addresses of the kind 'https://' are not read", "copy the file"),
+        ("file:///geheim/a.csv", "Addresses of the kind 'file://'", "without 'file://'"),
+    ],
+)
+def test_a_broken_address_is_refused_and_not_repeated(address, fact, hint):
     for use in (read, place_of, find_place):
-        with pytest.raises(InputError, match="address") as refused:
+        with pytest.raises(InputError, match=fact) as refused:
             use(address)
+        assert hint in refused.value.hint
         assert "geheim" not in str(refused.value)
-    assert "geheim" not in without_password(address)
+    if "@" in address:
+        assert "geheim" not in without_password(address)
+
+
+@pytest.mark.parametrize("address", ["postgresql://a:b@[::1]:5432/x#t", "mysql://h/x#t", "sqlite:////x.db#t"])
+def test_good_addresses_pass(address):
+    assert place_of(address).table == "t"
+
+
+def test_a_file_may_be_called_like_an_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sqlite:a.csv").write_text("a\n1\n", encoding="utf-8")
+    assert read("sqlite:a.csv").height == 1

@@ -171,7 +171,11 @@ def test_declared_types_of_typed_files(tmp_path):
 @pytest.mark.parametrize("kind", ["int", "float", "date", "bool"])
 def test_misfits_are_counted_and_not_shown(tmp_path, kind):
     path = text_file(tmp_path, f"k,v\n1,{SECRET}\n2,\n3,{SECRET}\n")
-    fails(path, f"Column 'v' is declared as {kind}, but 2 of 3 rows do not fit", types={"v": kind})
+    said = f"Column 'v' is declared as {kind}, but 2 of 3 rows do not fit, first in line 2"
+    fails(path, said, types={"v": kind})
+    path = text_file(tmp_path, f'k,v\n1,\n"2\n",{SECRET}\n')
+    said = f"Column 'v' is declared as {kind}, but 1 of 2 rows does not fit: it is in row 2"
+    fails(path, said, types={"v": kind})
 
 
 def test_wrong_declarations(tmp_path):

@@ -220,6 +220,7 @@ frame = polars.DataFrame({"a": numpy.random.default_rng(0).random(50_000)})
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "code",
     [

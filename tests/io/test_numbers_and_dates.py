@@ -68,7 +68,7 @@ def test_a_line_that_makes_a_column_text_is_named(tmp_path):
     content = "a;b\n" + "1,5;2\n" * 409 + "unclear;2\n"
     frame, _, said = found(tmp_path, content)
     assert frame["a"].dtype == pl.String
-    assert said[-1].startswith("Column 'a' stays text: 1 row of 410, first in line 411, is not a number")
+    assert said[-1].startswith("Column 'a' is text because 1 row of 410, in line 411, is not a number")
     assert "unclear" not in " ".join(said)
 
 

@@ -120,7 +120,7 @@ def test_thresholds_are_forbidden_wherever_a_span_would_break():
     """One span lies at codes 0 and 10, another at 5: with k = 2 every threshold from 0 to 9 parts the first."""
     codes = np.array([[0], [10], [5], [5]], np.int32, order="F")
     people = People(codes, np.zeros((4, 2), np.int32, order="F"), np.array([1, 0]), np.zeros(0))
-    limits = limits_of(Privacy.of(2), 4, np.zeros(0, np.int64))
+    limits = limits_of(Privacy.of(2), 4, {})
     spans = np.array([0, 0, 1, 1])
     for multiple, wanted in ((True, [True] * 10 + [False] * 2), (False, [False] * 12)):
         forbidden = np.zeros(12, np.bool_)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import naive_mondrian
-from incrowd.kernels.limits import Limits, holds
+from incrowd.domains import limits_of
+from incrowd.kernels.limits import holds
 from incrowd.privacy import Privacy, exact
 from incrowd.privacy.constraints import neighbour
 
@@ -19,10 +20,9 @@ KINDS = st.sampled_from(["frequency", "distinct", "entropy", "recursive"])
 
 def decided(values, table, **asked):
     n_values = max(table) + 1
-    whole, real = Privacy.of(**asked).limits().arrays(len(table))
-    overall = np.bincount(table, minlength=n_values) / len(table)
     counts = np.bincount(values, minlength=n_values)
-    return holds(counts, len(values), Limits(whole, np.concatenate([real, overall])))
+    bounds = limits_of(Privacy.of(**asked), len(table), {"s": np.bincount(table, minlength=n_values)})
+    return holds(counts, len(values), bounds)
 
 
 @given(VALUES, VALUES, st.integers(1, 6), KINDS, st.integers(1, 4), st.sampled_from([0.5, 1.0, 2.0, 3.0]))
@@ -64,10 +64,8 @@ def test_sixteen_digits_do_not_overflow():
     """A computed l or alpha has a denominator of sixteen digits; a million rows times that would not fit."""
     counts = np.array([666_667, 333_333])
     for share, fits in ((2 / 3, False), (0.666667, True)):
-        whole, real = Privacy.of(k=1, alpha=share).limits().arrays(1_000_000)
-        assert holds(counts, 1_000_000, Limits(whole, np.concatenate([real, counts / 1e6]))) == fits
-    whole, real = Privacy.of(k=1, l=1 + (1.33 - 1) / 3).limits().arrays(1_000_000)
-    assert holds(counts, 1_000_000, Limits(whole, np.concatenate([real, counts / 1e6])))
+        assert holds(counts, 1_000_000, limits_of(Privacy.of(k=1, alpha=share), 1_000_000, {"s": counts})) == fits
+    assert holds(counts, 1_000_000, limits_of(Privacy.of(k=1, l=1 + (1.33 - 1) / 3), 1_000_000, {"s": counts}))
 
 
 def test_recursive_c_is_exact():
@@ -88,10 +86,10 @@ def test_feasible_or_the_closest_setting_is(values, k, kind, l, alpha):
     asked = {"k": k, "l": l, "l_kind": kind, "alpha": alpha}
     whole_table_holds = naive_mondrian.holds(values, values, **asked)
     try:
-        Privacy.of(**asked).require_feasible(len(values), counts)
+        Privacy.of(**asked).require_feasible(len(values), {"s": counts})
     except ic.InfeasibleError as error:
         assert not whole_table_holds
-        Privacy.of(**{**asked, **error.best}).require_feasible(len(values), counts)
+        Privacy.of(**{**asked, **error.best}).require_feasible(len(values), {"s": counts})
     else:
         assert whole_table_holds
 

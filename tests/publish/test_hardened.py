@@ -18,7 +18,7 @@ from incrowd.kernels.information import n_log_n
 from incrowd.privacy import exact
 from incrowd.publish import blocks, nsvdist
 from incrowd.publish.block_shares import in_parts
-from incrowd.publish.blocks import blocks_of, chances_of
+from incrowd.publish.blocks import Limited, blocks_of, chances_of
 from incrowd.release.seal import secret_rng
 from owner import exact_rows
 from strategies import tables
@@ -53,12 +53,12 @@ def test_distributions_are_means_over_the_members_that_the_paper_would_take_with
     assume(table.n_rows >= k and table.sensitive_counts.max() * exact(l) <= table.n_rows)
     release = ic.NSVDist(k=k, l=l).publish(drawn.frame, drawn.schema, seed=seed)
     rng = secret_rng(seed, drawn.frame)
-    block_of = blocks_of(table, k, exact(l), rng.spawn(1)[0])
+    block_of = blocks_of(table, k, [Limited.of(table, table.secrets[0], exact(l))], rng.spawn(1)[0])
     lo, _ = exact_rows(release)
     rank = rng.permutation(table.n_rows)
     codes = [tuple(int(x) for x in row) for row in table.codes]
     price = naive_nsvdist.price_of(table.hierarchies, table.marginals, "lm")
-    n_values = len(table.sensitive_values)
+    n_values = table.n_values
     for i, row in enumerate(release.private.rows):
         members = naive_nsvdist.members_of(int(row), codes, [0] * table.n_rows, table.hierarchies, k, k, rank, price)
         shares = np.zeros(n_values)
@@ -154,7 +154,7 @@ def test_blocks_do_not_tell_that_people_were_placed_by_those_who_are_like_them(l
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize(("leaf", "least", "most"), [(5, 0.6, 1), (None, 0, 0.55)])
+@pytest.mark.parametrize(("leaf", "least", "most"), [pytest.param(5, 0.6, 1, marks=pytest.mark.slow), (None, 0, 0.55)])
 def test_blocks_do_not_tell_who_placed_their_neighbours(leaf, least, most, monkeypatch):
     """Somebody who knows the blocks grows forests from their shares, and asks whose values would explain them."""
     if leaf:
@@ -255,8 +255,12 @@ def test_wrong_blocks_are_found(how):
     assert "blocks" in found
 
 
+def with_counts(release, counts):
+    return replace(release, secrets=(replace(release.secrets[0], cell_counts=counts),))
+
+
 def of_another_row(release, rng):
-    return replace(release, cell_counts=release.cell_counts[rng.permutation(len(release.cell_counts))])
+    return with_counts(release, release.cell_counts[rng.permutation(len(release.cell_counts))])
 
 
 def with_more_of_the_own_value(release, own):
@@ -265,7 +269,7 @@ def with_more_of_the_own_value(release, own):
     at = np.arange(release.n_rows)
     counts[at, own] += 1
     counts[at, 1 - own] -= 1
-    return replace(release, cell_lo=release.lo, cell_hi=release.hi, cell_of=at, cell_counts=counts)
+    return with_counts(replace(release, cell_lo=release.lo, cell_hi=release.hi, cell_of=at), counts)
 
 
 def hardened(method):
@@ -305,7 +309,7 @@ def test_shares_that_no_block_has_are_found():
     pure = np.zeros_like(counts)
     pure[:, 0] = counts.sum(axis=1) - 1
     pure[:, 1] = 1
-    bad = with_evidence(replace(release, cell_counts=pure), block=one_block)
+    bad = with_evidence(with_counts(release, pure), block=one_block)
     assert [c.name for c in bad.verify(frame).checks if c.ok is False] == ["shares"]
 
 

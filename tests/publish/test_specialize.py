@@ -16,8 +16,7 @@ import naive_mondrian
 import naive_specialize
 from claims import CONSTRAINTS
 from incrowd.coding import Table
-from incrowd.domains import limits
-from incrowd.kernels.limits import Limits
+from incrowd.domains import limits, limits_of
 from incrowd.manifest import Guarantee
 from incrowd.privacy import Privacy
 from incrowd.publish import specialize as specialize_module
@@ -182,7 +181,7 @@ def test_what_is_kept_from_step_to_step_is_what_a_new_count_gives(drawn, k, disc
 
 def test_score_is_gain_per_loss():
     cut = SimpleNamespace(gain=np.array([6.0, 6.0, 8.0, 8.0]), smallest=np.array([20, 9, 6, 1]), anonymity=10)
-    cut.rule = Rule(Limits(np.array([2]), np.empty(0)), 0, 1)
+    cut.rule = Rule(limits_of(Privacy.of(2), 4, {}), 0, 1)
     assert gain_per_loss(cut, np.array([0, 1, 2, 3])).tolist() == [6, 3, 1.6, 0]
 
 

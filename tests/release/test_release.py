@@ -26,12 +26,12 @@ def with_distributions(frame, schema, members, k, l=1):
     hi = np.stack([table.codes[rows].max(axis=0) for rows in members]).astype(np.int32)
     for m, hierarchy in enumerate(table.hierarchies):
         lo[:, m], hi[:, m] = hierarchy.closure(lo[:, m], hi[:, m])
-    n_values = len(table.sensitive_values)
+    n_values = table.n_values
     counts = np.stack([np.bincount(table.sensitive[rows], minlength=n_values) for rows in members]).astype(np.int32)
     return seal_rows(
-        frame, table, Cells(lo, hi, np.arange(table.n_rows), counts), method=Method("hand", {}),
-        guarantees=Privacy.of(k, l=l).guarantees(), homogeneous=False, rng=np.random.default_rng(0), seed=None,
-        kind="polars", domains="exact",
+        frame, lambda: (table, Cells(lo, hi, np.arange(table.n_rows), counts), Privacy.of(k, l=l).guarantees()),
+        method=Method("hand", {}), homogeneous=False, rng=np.random.default_rng(0), seed=None, kind="polars",
+        domains="exact",
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_distributions_survive_the_folder(tmp_path):
     assert np.array_equal(loaded.distributions, release.distributions)
     assert verify(tmp_path / "out", PEOPLE).ok
     shares = pl.read_csv(tmp_path / "out" / "release.csv")
-    assert [name for name in shares.columns if "=" in name] == release.share_columns
+    assert [name for name in shares.columns if "=" in name] == release.secrets[0].columns
 
 
 def test_sample_draws_from_cells_marginals_and_distributions():

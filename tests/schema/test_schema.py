@@ -172,7 +172,9 @@ def test_proposal_needs_something_sensitive():
         ({"quasi": {"a": 5}}, "is a int"),
         ({"quasi": {"a": ic.Intervals}}, "the class Intervals"),
         ({"quasi": "age"}, "quasi is the text"),
-        ({"quasi": ["a"], "sensitive": ["b"]}, "sensitive is a list"),
+        ({"quasi": ["a"], "sensitive": ["b", 5]}, "sensitive is a list"),
+        ({"quasi": ["a"], "sensitive": 5}, "sensitive is a int"),
+        ({"quasi": ["a"], "sensitive": ["b", "b"]}, "more than one role"),
         ({"quasi": ["a"], "missing_tokens": "NA"}, "missing_tokens is the text"),
         ({"quasi": ["a"], "types": {"a": "zip"}}, "type 'zip'"),
         ({"quasi": ["a"], "types": {"b": "str"}}, "no column 'b'"),
@@ -188,10 +190,22 @@ def test_contradictions_are_refused(options, fact):
         ic.Schema(**options)
 
 
-def test_two_sensitive_columns_are_refused():
-    roles = [Attribute("q", Role.QUASI), Attribute("a", Role.SENSITIVE), Attribute("b", Role.SENSITIVE)]
-    with pytest.raises(ic.SchemaError, match="2 columns are sensitive"):
-        ic.Schema.of(roles)
+def test_several_sensitive_columns(tmp_path):
+    schema = ic.Schema(quasi=["q"], sensitive=["a", "b"])
+    assert (schema.secrets, schema.sensitive, schema.target) == (["a", "b"], ["a", "b"], None)
+    assert ic.Schema(quasi=["q"], sensitive=["a"]) == ic.Schema(quasi=["q"], sensitive="a")
+    limited = ic.Schema.of(
+        [
+            Attribute("q", Role.QUASI),
+            Attribute("a", Role.SENSITIVE, limits={"l": 3, "l_kind": "distinct"}),
+            Attribute("b", Role.SENSITIVE, limits={"t": 0.2}),
+        ],
+        target="b",
+    )
+    limited.to_toml(tmp_path / "schema.toml")
+    assert ic.Schema.from_toml(tmp_path / "schema.toml") == limited
+    with pytest.raises(ic.SchemaError, match="'q' has l, and is not sensitive"):
+        Attribute("q", Role.QUASI, limits={"l": 3})
 
 
 def test_columns_must_fit():

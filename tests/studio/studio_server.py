@@ -19,7 +19,7 @@ class Studio:
     def __init__(self, place, *words):
         self.place = place
         place.mkdir(exist_ok=True)
-        environment = os.environ | {"TMPDIR": str(place), "HOME": str(place), "INCROWD_COMPILE": "0"}
+        environment = os.environ | {"TMPDIR": str(place), "HOME": str(place)}
         command = [sys.executable, "-m", "incrowd", "studio", "--no-browser", *map(str, words)]
         self.process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

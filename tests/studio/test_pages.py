@@ -14,6 +14,7 @@ from incrowd import workflow
 from incrowd.errors import MissingDependencyError
 from incrowd.studio import serve
 from incrowd.studio.jobs import Job
+from incrowd.studio.pages import STEPS
 
 
 @pytest.fixture
@@ -122,8 +123,12 @@ def test_projections_are_shown_and_not_attacked(visitor):
         ("compare", {"k": "3", "method": "mondrain"}, "There is no method &#39;mondrain&#39;"),
         ("compare", {"k": "3", "method": "mondrian", "classifier": "oracle"}, "There is no classifier"),
         ("attack", {}, "There is no release yet"),
-        ("save", {"folder": ""}, "No folder was named"),
-        ("save", {"folder": "/tmp"}, "There is no release yet"),
+        ("save", {"place": ""}, "No place was named"),
+        ("save", {"place": "/tmp"}, "There is no release yet"),
+        ("audit", {"k": "3"}, "There is no model yet"),
+        ("repair", {}, "There is no model yet"),
+        ("reread", {"encoding": "klingon"}, "There is no encoding &#39;klingon&#39;"),
+        ("preview", {"column": "5"}, "This column is not made coarser"),
     ],
 )
 def test_wrong_settings_get_a_message(visitor, page, given, message):
@@ -136,34 +141,23 @@ def test_nothing_is_saved_over_what_is_there(visitor, tmp_path):
     project = published(visitor)
     there = tmp_path / "there"
     there.mkdir()
-    answer = visitor.post(f"/p/{project.id}/save", data={"folder": str(there)})
+    answer = visitor.post(f"/p/{project.id}/save", data={"place": str(there)})
     assert answer.status_code == 400
     assert "already exists" in answer.text
-    assert visitor.post(f"/p/{project.id}/save", data={"folder": str(tmp_path / "new")}).status_code == 303
+    assert visitor.post(f"/p/{project.id}/save", data={"place": str(tmp_path / "new")}).status_code == 303
     assert workflow.verify(tmp_path / "new", PEOPLE).complete
     assert (tmp_path / "new.private").stat().st_mode & 0o077 == 0
 
 
-def test_a_report_is_offered_where_the_workflow_writes_one(visitor, monkeypatch):
-    asked = []
-
-    def report(release, original, *, output, run):
-        asked.append((release, original))
-        output.write_text("<h1>report</h1>", encoding="utf-8")
-        return output
-
+def test_the_report_is_made_of_the_release_and_its_original(visitor):
     project = published(visitor)
-    monkeypatch.delattr(workflow, "report", raising=False)
-    assert "Make a report" not in visitor.get(f"/p/{project.id}/result").text
-    assert visitor.post(f"/p/{project.id}/report").status_code == 400
-    monkeypatch.setattr(workflow, "report", report, raising=False)
-    assert "Make a report" in visitor.get(f"/p/{project.id}/result").text
+    assert "There is no report yet" in visitor.get(f"/p/{project.id}/report.html").text
     visitor.post(f"/p/{project.id}/report")
-    wait(project.jobs["report"])
-    assert asked == [(project.outcome().publication.folder, PEOPLE)]
+    assert wait(project.jobs["report"]).error is None
     assert "Download the report" in visitor.get(f"/p/{project.id}/result").text
     found = visitor.get(f"/p/{project.id}/report.html")
-    assert found.text == "<h1>report</h1>"
+    assert "Every promise holds" in found.text
+    assert "Safe to hand out" in found.text
     assert found.headers["content-disposition"].startswith("attachment")
 
 
@@ -186,6 +180,14 @@ def test_the_same_work_does_not_begin_twice(visitor):
     assert project.begin("publish", {}, lambda _run: go.wait(10)) is first
     go.set()
     wait(first)
+
+
+def test_the_page_of_the_docs_shows_every_step():
+    page = PEOPLE.with_name("studio.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \d\. (.*)$", page, re.MULTILINE) == [label for _, label in STEPS]
+    shown = re.findall(r"!\[.+?\]\((.+?)\)", page)
+    assert len(shown) == len(STEPS)
+    assert all(0 < (PEOPLE.parent / name).stat().st_size < 100_000 for name in shown)
 
 
 def test_a_file_that_is_not_there_ends_the_command(tmp_path):

@@ -8,6 +8,9 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
+import warnings
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
@@ -139,11 +142,69 @@ def test_what_a_file_says_is_text_on_every_page(studio, client):
     answer = sent(studio, client, f'"{evil}",age,"\'""><b>","=cmd()"\n{rows}'.encode(), "<script>alert.csv")
     assert answer.status_code == 200, answer.text
     page = answer.json()["page"].removesuffix("/data")
-    for path in ("/", *(f"{page}/{name}" for name in ("data", "roles", "tradeoff", "result"))):
-        text = client.get(path).text
+    columns = [f"hierarchies?column={number}" for number in (0, 1)]
+    own = {"column": "1", "kind": "own", "form": "pairs", "text": f"{evil},<b>\n20,</textarea><script>"}
+    shown = [client.post(f"{page}/preview", data=own | {"do": do}).text for do in ("", "move", "keep")]
+    client.post(f"{page}/models/upload", content=b"a,b", headers={"X-File-Name": quote(f"{evil}.csv")})
+    pages = ("data", "roles", "crowds", *columns, "tradeoff", "result", "models")
+    for text in (client.get("/").text, *(client.get(f"{page}/{name}").text for name in pages), *shown):
         assert "&lt;script&gt;" in text
         assert "<script>" not in text
         assert '<b>"' not in text
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n",
+        "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        "POST /upload HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Length: -1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        "\x16\x03\x01",
+    ],
+)
+def test_odd_requests_get_nothing(studio, request_):
+    host = studio.base.removeprefix("http://")
+    with socket.create_connection((host.split(":")[0], int(host.split(":")[1])), timeout=10) as line:
+        line.sendall(request_.format(host=host).encode("latin-1"))
+        line.shutdown(socket.SHUT_WR)
+        answer = line.recv(65536)
+    assert not answer or answer.split()[1] in (b"400", b"401", b"421")
+    assert b"set-cookie" not in answer.lower()
+
+
+def test_a_password_is_never_repeated(tmp_path):
+    studio = Studio(tmp_path)
+    addresses = (
+        "postgresql://ada:{}@127.0.0.1:1/x#t",
+        "postgresql:/ada:{}@h/x",
+        "postgres://ada:{}@@h/x",
+        "x://a:{}@h",
+    )
+    with studio.client() as client:
+        for address in addresses:
+            answer = client.post("/database", data={"address": address.format(SECRET), "query": "select 1"})
+            assert answer.status_code == 400
+            assert SECRET not in answer.text
+    _, out, err = studio.end()
+    assert SECRET not in out + err
+
+
+def test_names_of_files_are_no_options_of_the_printed_command(tmp_path):
+    visitor = Visitor(tmp_path)
+    project = visitor.projects.add("--if-exists=replace; rm x.csv", PEOPLE, visitor.projects.room())
+    assert project.command("mondrian", {"k": 3})[2] == "./--if-exists=replace; rm x.csv"
+
+
+def test_what_libraries_put_aside_lies_in_the_private_folder(tmp_path):
+    from incrowd.studio.server import _silent
+
+    before = tempfile.gettempdir()
+    with _silent(tmp_path), tempfile.NamedTemporaryFile() as file:
+        assert Path(file.name).parent == tmp_path
+        warnings.warn(SECRET, stacklevel=1)  # warnings are errors in tests; here they are silent
+    assert tempfile.gettempdir() == before
 
 
 async def in_parts(part, times):
@@ -156,9 +217,10 @@ def test_uploads_end_at_the_limit(tmp_path):
     name = {"X-File-Name": "a.csv"}
     assert visitor.post("/upload", content=b"x", headers=name).status_code == 400
     declared = visitor.post("/upload", content=b"a\n" * 600, headers=name)
+    model = visitor.post("/p/x/models/upload", content=b"a\n" * 600, headers=name)
     streamed = visitor.post("/upload", content=in_parts(b"a\n" * 300, 3), headers=name)
-    form = visitor.post("/p/x/revise", content=b"a" * (3 * 1024**2))
-    assert (declared.status_code, streamed.status_code, form.status_code) == (413, 413, 413)
+    form = visitor.post("/p/x/revise", content=b"a" * (9 * 1024**2))
+    assert [answer.status_code for answer in (declared, model, streamed, form)] == [413] * 4
     assert "incrowd studio FILE" in declared.text
     assert list(tmp_path.iterdir()) == []
 
@@ -262,7 +324,6 @@ def test_a_port_that_is_taken_is_refused(studio):
 
 def test_the_token_is_not_on_the_command_line_of_the_browser(tmp_path, monkeypatch):
     import threading
-    from pathlib import Path
 
     from incrowd import studio
 

@@ -9,7 +9,7 @@ from incrowd.verify.fields import _KINDS, Reading
 NUMBERS = [-1, 0, 0.5, 1, 1.5, 2**40 - 1, 2**40, 2**63 - 1, 2**63]
 OTHERS = [
     *(None, True, "a", "", "a b", "A", "1.2.3", [], ["a"], ["a", 1], [["a"]], [["a"], "b"], [1, 0], [1, -1], [2**40]),
-    *([2**40 - 1], [True], [0.5], {}, {"a": 1}, {1: 2}, {"a": ["b"]}, float("nan"), float("inf")),
+    *([2**40 - 1], [True], [0.5], {}, {"a": 1}, {1: 2}, {"a": ["b"]}, [{}], [{"a": 1}, {}], float("nan"), float("inf")),
 ]
 SHORT = "a" * 40
 FINE = {
@@ -17,13 +17,16 @@ FINE = {
     "text or null": [None, "a", "", "a b", "A", "1.2.3"],
     "a version number": ["1.2.3"],
     "a short name": ["a"],
-    "a list": [[], ["a"], ["a", 1], [["a"]], [["a"], "b"], [1, 0], [1, -1], [2**40], [2**40 - 1], [True], [0.5]],
+    "a list": [
+        *([], ["a"], ["a", 1], [["a"]], [["a"], "b"], [1, 0], [1, -1], [2**40], [2**40 - 1], [True], [0.5], [{}]),
+        [{"a": 1}, {}],
+    ],
     "a list of texts": [[], ["a"]],
     "a list of lists of texts": [[], [["a"]]],
     "an object of lists of texts": [{}, {"a": ["b"]}],
     "a list of counts": [[], [1, 0], [2**40 - 1]],
     "an object": [{}, {"a": 1}, {"a": ["b"]}],
-    "an object or null": [None, {}, {"a": 1}, {1: 2}, {"a": ["b"]}],
+    "an object, a list of objects or null": [None, {}, {"a": 1}, {1: 2}, {"a": ["b"]}, [{}], [{"a": 1}, {}]],
     "true or false": [True],
     "a count or null": [0, 1, 2**40 - 1, None],
     "a whole number": [-1, 0, 1, 2**40 - 1, 2**40, 2**63 - 1],

@@ -78,9 +78,8 @@ def test_a_sensitive_value_that_nobody_has_is_not_listed(frame):
     counts = np.column_stack([release.cell_counts, np.zeros(len(release.cell_counts), np.int32)])
     forged = replace(
         release,
-        manifest=replace(release.manifest, sensitive=more),
-        sensitive_values=pl.Series([*about.values, "zz"]),
-        cell_counts=counts,
+        manifest=replace(release.manifest, secrets=(more,)),
+        secrets=(replace(release.secrets[0], values=pl.Series(about.name, [*about.values, "zz"]), cell_counts=counts),),
     )
     assert any("lists 1 values that no original has" in text for text in violations(forged, frame))
 

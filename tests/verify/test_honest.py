@@ -74,6 +74,7 @@ def test_releases_by_hand(kind):
     assert open_checks(made, original=False) == {"method", "original"} | ({"k"} if loose else set())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{method.name} {getattr(method, 'mode', '')}")
 @pytest.mark.parametrize(
     ("missing", "policy", "domains"), [(False, "value", "joined"), (True, "value", "joined"), (True, "drop", "exact")]

@@ -59,7 +59,7 @@ GIVEN = [
 
 def told(name, given):
     publisher = make(name, **({"k": 5} | given))
-    parameters = publisher.parameters() if name in PROJECTIONS else asdict(publisher)
+    parameters = publisher.parameters()
     guarantees = [guarantee.to_dict() for guarantee in publisher.privacy().guarantees()]
     payload = "projections" if name in PROJECTIONS else "rows"
     return [*json.loads(json.dumps([{"name": name, "parameters": parameters}, guarantees])), payload]

@@ -413,6 +413,7 @@ def places(data, path=()):
 ODD = [None, True, -1, 0, 1.5, float("nan"), float("inf"), 10**30, "", "x", [], [None], [[]], {}, {"a": 1}]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [EXACT, COUNTS, NULLS])
 @pytest.mark.parametrize("part", ["manifest", "private"])
 def test_no_plain_data_makes_the_verifier_stumble(valid, kind, part):

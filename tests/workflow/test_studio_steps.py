@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from incrowd import workflow
+from incrowd import io, workflow
 from incrowd.errors import Cancelled, ParameterError, SchemaError
+from incrowd.hierarchy import Taxonomy
 from incrowd.runs import Run
 
 PEOPLE = pl.DataFrame(
@@ -30,11 +31,23 @@ def test_a_look_tells_columns_and_first_rows(tmp_path):
     found = workflow.look(path)
     assert_frame_equal(found.frame, PEOPLE)
     assert found.rows == 60
-    assert found.columns[3] == {"column": "job", "type": "str", "distinct": 3, "missing": 9}
+    assert found.columns[3] == {"column": "job", "type": "str", "distinct": 3, "missing": 9, "suspects": {}}
     assert len(found.head) == 10
     assert found.head[0] == ("p0", "20", "True", None, "no")
     assert "p0" not in str(found.to_dict())
     assert "p0" not in repr(found)
+
+
+def test_a_look_points_at_what_may_mean_missing(tmp_path):
+    path = tmp_path / "old.csv"
+    rows = "".join(f"{99 if i % 5 == 0 else 20 + i % 30};größer\n" for i in range(60))
+    path.write_bytes(f"age;höhe\n{rows}".encode("cp1252"))
+    found = workflow.look(path)
+    assert found.columns[0]["suspects"] == {"99": 12}
+    assert found.found["encoding"] == "cp1252"
+    assert any("cp1252" in note for note in found.notes)
+    reading = io.Reading(types={"age": "float"}, missing_codes={"age": ("99",)})
+    assert workflow.look(path, reading=reading).columns[0]["missing"] == 12
 
 
 def test_long_cells_are_shortened():
@@ -91,6 +104,18 @@ def test_roles_and_hierarchies_are_revised():
         changed, roles={"job": "quasi", "name": "identifier"}, kinds={"age": "intervals", "job": "suppress"}, target=""
     )
     assert back == schema
+
+
+def test_a_new_proposal_keeps_what_a_person_chose():
+    old = workflow.propose(PEOPLE, sensitive="ill").schema
+    own = Taxonomy.from_nested({"letters": ["a", "b"], "rest": ["c"]})
+    old = workflow.revise(old, roles={"name": "quasi", "member": "other"}, hierarchies={"job": own}, target="member")
+    changed = PEOPLE.with_columns(age=pl.col("age") > 25, new=pl.lit("x")).drop("name")
+    found = workflow.carry_over(old, workflow.propose(changed, sensitive="ill").schema)
+    assert found.other == ["member"]
+    assert found.target == "member"
+    assert found.attributes["job"].hierarchy == own
+    assert found.attributes["age"].hierarchy != old.attributes["age"].hierarchy  # its type is another one
 
 
 def test_wrong_roles_are_refused_by_name():

@@ -7,6 +7,7 @@ baseline: what the adversary would know without the rows about these people.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,27 +63,37 @@ def attack(
     Returns
     -------
     AttackReport
-        With `ok`, `findings`, and a plain-language text.
+        With `ok`, `findings`, and a plain-language text. Several sensitive columns are attacked one by one.
     """
-    names = attack_names() if attacks is None else list(attacks)
-    chosen = {name: find_attack(name) for name in names}
+    chosen = {name: find_attack(name) for name in (attack_names() if attacks is None else attacks)}
     if not 0 <= known <= 1:
         fact = f"known is {known!r}"
         raise ParameterError(fact, "use a share of the people, from 0 to 1")
     report = progress or (lambda _stage, _done, _total: None)
     loaded, frame = load(release), io.to_polars(original)
-    scene = build_scene(loaded, frame)
     others = () if earlier is None else (earlier,) if isinstance(earlier, Release | str | Path) else tuple(earlier)
-    before = tuple(build_scene(load(other), frame[scene.rows.tolist()], same=False) for other in others)
+    before, secrets = [load(other) for other in others], [secret.name for secret in loaded.secrets]
     outside = None if non_members is None else io.to_polars(non_members)
-    findings, order = [], attack_names()
-    for n, (name, run) in enumerate(chosen.items()):
-        report("attacking", n, len(chosen))
-        rng = np.random.default_rng([seed, order.index(name)])
-        findings.append(run(Given(scene, before, known, outside, rng, report)))
-    report("attacking", len(chosen), len(chosen))
+    findings: list[Finding] = []
+    n_people, order, n_all = 0, attack_names(), len(chosen) * max(1, len(secrets))
+    for view in loaded.each_secret():
+        scene = build_scene(view, frame)
+        n_people = scene.n_people
+        own = before if len(secrets) < 2 else _about_the_same(before, view.secrets[0].name)
+        scenes = tuple(build_scene(other, frame[scene.rows.tolist()], same=False) for other in own)
+        for name, run in chosen.items():
+            report("attacking", len(findings), n_all)
+            rng = np.random.default_rng([seed, order.index(name)])
+            found = run(Given(scene, scenes, known, outside, rng, report))
+            findings.append(found if len(secrets) < 2 else replace(found, column=view.secrets[0].name))
+    report("attacking", n_all, n_all)
     manifest = loaded.manifest
-    return AttackReport(manifest.method.name, manifest.guarantees, scene.n_people, tuple(findings))
+    return AttackReport(manifest.method.name, manifest.guarantees, n_people, tuple(findings))
+
+
+def _about_the_same(releases: Sequence[RowRelease], column: str) -> list[RowRelease]:
+    """Return what other releases show of a sensitive column, as far as they have it."""
+    return [release.about(column) for release in releases if column in [secret.name for secret in release.secrets]]
 
 
 def load(release: Release | str | Path) -> RowRelease:

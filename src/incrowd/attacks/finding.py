@@ -99,6 +99,8 @@ class Finding:
         More figures, by name.
     at_risk
         Rows of the original, from 0, worst first; never a value. At most a hundred; `n_at_risk` counts all.
+    column
+        The sensitive column that was attacked, where there are several.
     """
 
     attack: str
@@ -110,11 +112,17 @@ class Finding:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     at_risk: tuple[int, ...] = ()
     n_at_risk: int = 0
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if self.outcome not in get_args(Outcome):  # which would count as withstood
             fact = f"Attack {self.attack!r} has the unknown outcome {self.outcome!r}"
             raise ParameterError(fact, f"use one of {', '.join(map(repr, get_args(Outcome)))}")
+
+    @property
+    def title(self) -> str:
+        """The name of the attack, and of the column where there are several."""
+        return self.attack if self.column is None else f"{self.attack} on {self.column!r}"
 
     @property
     def ok(self) -> bool:
@@ -125,6 +133,7 @@ class Finding:
         """Return plain data, ready for JSON: row numbers, never a value."""
         return {
             "attack": self.attack,
+            **({} if self.column is None else {"column": self.column}),
             "knows": self.knows,
             "outcome": self.outcome,
             "why": self.why,

@@ -15,7 +15,7 @@ import polars as pl
 
 from incrowd.attacks.scene import Int64, Scene
 from incrowd.attacks.statements import Statement
-from incrowd.coding import Table
+from incrowd.coding import Secret, Table
 from incrowd.hierarchy import Spec
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.nsvdist import search
@@ -134,7 +134,9 @@ def _table(scene: Scene, world: Codes) -> Table:
     schema = Schema(quasi=quasi, sensitive=name, rest="drop")
     private = release.private
     hierarchies = release.hierarchies if private is None else tuple(domain.hierarchy for domain in private.domains)
+    values = release.sensitive_values.alias(name)
+    secrets = (Secret(values, np.arange(len(values), dtype=np.int32)),)
     return Table(
-        schema, hierarchies, scene.exact_codes, world, release.sensitive_values, pl.DataFrame(),
+        schema, hierarchies, scene.exact_codes, world, secrets, pl.DataFrame(),
         np.arange(scene.n_people), scene.n_people, [],
     )  # fmt: skip

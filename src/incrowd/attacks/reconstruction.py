@@ -20,20 +20,25 @@ adversary knows the values of some people beforehand, and is scored on the other
 one row by itself is counted, and not held against the release: no promise is about somebody who knows the others.
 
 Compared with the promise: with l > 1 it is broken when a value is certain, or when claims are right more often than 1/l
-and reach more people than the pattern alone (95 % intervals apart). With l = 1 nothing is promised about values; it
-counts as broken when values follow for certain that no row shows by itself.
+and reach more people than the pattern alone (95 % intervals apart). Of a group the counts and the pattern together say
+more than either, about anybody like these people; so where exact values are published, claims count only if they are
+right more often about people whose rows are there than about people whose rows were taken out (`left_out`, Newcombe's
+interval). With l = 1 nothing is promised about values; it counts as broken when values follow for certain that no row
+shows by itself.
 
 Cost: sweeps over all pairs of a person and a statement; some seconds for 3000 people.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.attacks import bayes, recomputing, worlds
+from incrowd.attacks import bayes, left_out, recomputing, worlds
+from incrowd.attacks.classifier import newcombe
 from incrowd.attacks.finding import Finding, Outcome, Score, not_applicable, wilson, worst
 from incrowd.attacks.linking import beliefs, shown_values
 from incrowd.attacks.propagation import Possible, certain_alone, propagate
@@ -48,6 +53,7 @@ _SURE = 0.9
 _NOT_TAKEN = 0.4  # how much rarer people below the cap are among those in a box who are not counted
 _BUDGET = 6 * 10**8  # of steps in worlds: some fifteen seconds
 _ROUNDING = 1e-9
+_NOT_COMPARED = "with no row to take out (shares, or no private row map), nothing says that it is the pattern alone"
 
 
 def attack(given: Given) -> Finding:
@@ -58,8 +64,7 @@ def attack(given: Given) -> Finding:
     if scene.pairs is None:
         return not_applicable("reconstruction", "too many pairs of a row and a person to list")
     given_values = rng.random(scene.n_people) < known
-    possible = np.ones((scene.n_people, scene.n_values), np.bool_)
-    possible[given_values] = np.eye(scene.n_values, dtype=np.bool_)[scene.truth[given_values]]
+    possible = _before(scene, given_values)
     if not scene.n_suppressed:  # everybody is behind a row that fits, and it leaves the own value possible
         possible &= beliefs(scene, scene.pairs)[scene.point_of] > 0
     statements = collect(scene)
@@ -70,7 +75,11 @@ def attack(given: Given) -> Finding:
     def judged(facts: list[Statement]) -> Finding:
         believed, pattern, n_entries = _believe(scene, facts, possible, rng, progress)
         patterns = [pattern, bayes.expect_by_forest(scene.codes, believed, rng)]
-        return _judge(scene, facts, possible, believed, patterns, given_values, alone, n_entries)
+
+        def compare() -> _Compared | None:
+            return _compare(scene, given_values, rng, progress)
+
+        return _judge(scene, facts, possible, believed, patterns, given_values, alone, n_entries, compare)
 
     blocks = of_blocks(scene) if tells_blocks(scene) else []
     finding = judged(blocks or statements)
@@ -81,6 +90,14 @@ def attack(given: Given) -> Finding:
     bound = f"; with the owner's blocks, which are not published, the adversary would reach: {finding.success}"
     finding = judged(statements)
     return replace(finding, why=finding.why + bound)
+
+
+def _before(scene: Scene, given_values: npt.NDArray[np.bool_]) -> Possible:
+    """Return what is possible before anything is published."""
+    assert scene.truth is not None
+    possible = np.ones((scene.n_people, scene.n_values), np.bool_)
+    possible[given_values] = np.eye(scene.n_values, dtype=np.bool_)[scene.truth[given_values]]
+    return possible
 
 
 def _believe(
@@ -166,6 +183,67 @@ def _best_pattern(
     return max(found, key=lambda item: item[:3])[3:]
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """Claims about people whose rows are there, and about people whose rows were taken out."""
+
+    there: Score
+    gone: Score
+
+    @property
+    def gained(self) -> bool:
+        """Whether more people are told, or claims are right more often, beyond chance, if the rows are there."""
+        return any(newcombe(one, other)[0] > 0 for one, other in ((self.there, self.gone), self._of_people))
+
+    @property
+    def _of_people(self) -> tuple[Score, Score]:
+        there, gone = (Score(s.what, s.right, s.people, s.people) for s in (self.there, self.gone))
+        return there, gone
+
+    @property
+    def text(self) -> str:
+        """The comparison in plain words."""
+        says = "is beyond chance" if self.gained else "is within chance: it is the pattern of the population"
+        told = f"{self.there.recall:.1%} of the people are told where their rows are there, and {self.gone.recall:.1%} "
+        return f"{told}where their rows were taken out; the difference {says}"
+
+    @property
+    def numbers(self) -> dict[str, float | int | None]:
+        """The same as numbers."""
+        return {
+            "people_left_out": self.gone.people,
+            "told_if_there": self.there.recall,
+            "told_if_left_out": self.gone.recall,
+            "right_if_there": self.there.precision,
+            "right_if_left_out": self.gone.precision,
+        }
+
+
+def _compare(
+    scene: Scene, given_values: npt.NDArray[np.bool_], rng: np.random.Generator, progress: Progress
+) -> _Compared | None:
+    """Repeat the attack without the rows of some people; ``None`` where rows cannot be taken out."""
+    assert scene.truth is not None
+    tally = np.zeros((2, 3), np.int64)  # there and gone: right, claimed, people
+    for part, gone in left_out.parts(scene, ~given_values, rng):
+        possible = _before(scene, given_values)
+        believed, _, _ = _believe(part, collect(part), possible, rng, progress)
+        claimed, right = believed.max(axis=1) > _bar(scene), believed.argmax(axis=1) == scene.truth
+        out = np.zeros(scene.n_people, np.bool_)
+        out[gone] = True
+        for side, who in enumerate((~out & ~given_values, out)):
+            tally[side] += (int((who & claimed & right).sum()), int((who & claimed).sum()), int(who.sum()))
+    if not tally.any():
+        return None
+    there, left = (Score("value", right, claimed, people) for right, claimed, people in tally.tolist())
+    return _Compared(there, left)
+
+
+def _bar(scene: Scene) -> float:
+    """Return the belief above which a value is claimed."""
+    return max(_SURE, scene.limit if scene.limit < 1 else 0.0)
+
+
 def _judge(
     scene: Scene,
     statements: list[Statement],
@@ -175,11 +253,12 @@ def _judge(
     given_values: npt.NDArray[np.bool_],
     alone: npt.NDArray[np.bool_],
     n_entries: int,
+    compare: Callable[[], _Compared | None],
 ) -> Finding:
     assert scene.truth is not None
     truth, asked = scene.truth, ~given_values
     n = int(asked.sum())
-    bar = max(_SURE, scene.limit if scene.limit < 1 else 0.0)
+    bar = _bar(scene)
     claimed, right = asked & (believed.max(axis=1) > bar), believed.argmax(axis=1) == truth
     success = Score(f"value believed with more than {bar:.0%}", int((claimed & right).sum()), int(claimed.sum()), n)
     pattern, by_pattern, baseline = _best_pattern(truth, asked, patterns, bar)
@@ -193,10 +272,14 @@ def _judge(
         f"{int(certain.sum())} of {n} values follow with certainty, {int(beyond.sum())} of them shown by no single row"
     )
     if scene.limit < 1:
-        broken |= gained and wilson(n_right, int(ours.sum()))[0] > scene.limit
         why += f"; by the promise nobody reaches a belief above {bar:.0%}"
     if success.claimed:
         why += f"; {counted(success.claimed, 'claim')}, of which {success.precision:.1%} are right"
+    compared = None
+    if scene.limit < 1 and gained and wilson(n_right, int(ours.sum()))[0] > scene.limit:
+        compared = compare()
+        broken |= compared is None or compared.gained
+        why += f"; {compared.text if compared else _NOT_COMPARED}"
     at = np.arange(scene.n_people)
     numbers: dict[str, float | int | None] = {
         "known": int(given_values.sum()),
@@ -211,7 +294,7 @@ def _judge(
         "statements": len(statements),
         "statements_that_name_everybody": sum(s.whole for s in statements),
         "entries": n_entries,
-    }
+    } | ({} if compared is None else compared.numbers)
     outcome: Outcome = "promise broken" if broken else "withstood"
     at_risk = (beyond | (claimed & ~by_pattern)) if broken else np.zeros(scene.n_people, np.bool_)
     knows = "everybody's quasi-identifiers, who is in the table, and the method"

@@ -48,7 +48,7 @@ class AttackReport:
     def raise_for_breaches(self) -> None:
         """Raise `VerificationError` unless all attacks stayed below the promise."""
         if not self.ok:
-            found = [f"{f.attack}: {f.why}" for f in self._broken]
+            found = [f"{f.title}: {f.why}" for f in self._broken]
             fact = f"{len(found)} of {counted(len(self.findings), 'attack')} broke the promise of this release\n  "
             hint = "do not share it: raise k or l, or use another method or mode"
             raise VerificationError(fact + "\n  ".join(found), hint, violations=found)
@@ -65,13 +65,13 @@ class AttackReport:
             return f"{self.method}: no attack could be judged"
         if self.ok:
             held, told = (
-                ", ".join(f.attack for f in tried if f.outcome == outcome) for outcome in ("withstood", "reported")
+                ", ".join(f.title for f in tried if f.outcome == outcome) for outcome in ("withstood", "reported")
             )
             parts = [f"withstood {held}"] if held else []
             parts += [f"promises nothing about what {told} found"] if told else []
             about = f"the release of {counted(self.people, 'person', 'people')}"
             return f"{self.method}: {about} {' and '.join(parts)}"
-        names = ", ".join(f.attack for f in self._broken)
+        names = ", ".join(f.title for f in self._broken)
         return f"{self.method}: PROMISE BROKEN by {names} ({counted(len(tried), 'attack')} tried)"
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class AttackReport:
         promised = "; ".join(g.sentence for g in self.guarantees) or "nothing"
         lines = [self.headline, f"Promised: {promised}."]
         for finding in self.findings:
-            lines += ["", f"{finding.attack}: {finding.outcome}"]
+            lines += ["", f"{finding.title}: {finding.outcome}"]
             lines += [f"  the adversary knows {finding.knows}"] if finding.knows else []
             lines.append(f"  {finding.why}")
             lines += [
@@ -106,7 +106,7 @@ class AttackReport:
             "<tr>"
             + "".join(
                 f"<td>{html.escape(str(cell))}</td>"
-                for cell in (f.attack, f.outcome, f.why, f.success or "", f.baseline or "")
+                for cell in (f.title, f.outcome, f.why, f.success or "", f.baseline or "")
             )
             + "</tr>"
             for f in self.findings

@@ -234,10 +234,9 @@ def schema_of(release: RowRelease, *more_other: str) -> Schema:
     manifest, private = release.manifest, release.private
     assert private is not None
     quasi = {name: cast("Spec", domain.hierarchy) for name, domain in zip(release.quasi, private.domains, strict=True)}
-    about = manifest.sensitive
     return Schema(
         quasi=quasi,
-        sensitive=None if about is None else about.name,
+        sensitive=[secret.name for secret in manifest.secrets],
         other=[*manifest.other, *more_other],
         target=manifest.target,
         missing=cast("Literal['value', 'drop']", manifest.missing.policy),

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from incrowd import io
 from incrowd.audit import centroid_models, ours, sums, trees
 from incrowd.audit.accuracy import scores
 from incrowd.audit.contents import kind_of_model
-from incrowd.audit.dumps import Dump, read_dumped
+from incrowd.audit.dump_models import read_dumped
+from incrowd.audit.dumped_trees import Dump
 from incrowd.audit.histograms import read_histograms
 from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit
@@ -69,6 +71,9 @@ def audit(
     if class_public and limits.about_classes:
         fact = "class_public is true, and l and max_confidence limit what is told about the class"
         raise ParameterError(fact, "a class that everybody knows needs no diversity: ask for k only")
+    if class_public and schema.target is None:
+        fact = "class_public is true, and the schema does not say which column the class is"
+        raise ParameterError(fact, "name the column that the model predicts as target in the schema")
     models = list(model) if isinstance(model, list | tuple) else [model]
     if not models:
         fact = "There is no model in the list"
@@ -107,7 +112,7 @@ def _report(subjects: Sequence[Subject], limits: Limits, frame: Any, schema: Sch
     span_of, multiple = _joined(subjects)
     inputs = first.inputs
     held = tuple(dict.fromkeys(name for subject in subjects for name in subject.held))
-    behind = np.unique(np.concatenate([subject.behind for subject in subjects]))
+    behind = np.unique(np.concatenate([*(subject.behind for subject in subjects), _between(subjects, int(limits.k))]))
     has_class = not inputs.class_public and any(subject.has_class for subject in subjects)
     classes = inputs.classes if has_class else None
     told = {name: by for subject in subjects for name, by in subject.inputs.told.items()}
@@ -152,12 +157,24 @@ def _bare(subject: Subject) -> Any:  # noqa: ANN401
 
 def _joined(subjects: Sequence[Subject]) -> tuple[Any, Any]:
     """Return the spans of models that somebody has side by side: people are alike if they are in each of them."""
-    if len({len(subject.span_of) for subject in subjects}) > 1 or len(subjects) == 1:
+    if len(subjects) == 1:
         return subjects[0].span_of, subjects[0].multiple
     together = np.column_stack([subject.span_of for subject in subjects])
     _, one_of, span_of = np.unique(together, axis=0, return_index=True, return_inverse=True)
     told = np.any([subject.multiple[subject.span_of[one_of]] for subject in subjects], axis=0)
     return span_of.ravel(), np.asarray(told)
+
+
+def _between(subjects: Sequence[Subject], k: int) -> npt.NDArray[np.int64]:
+    """Return the people whom several models part from others with fewer than k like them.
+
+    If the groups of two models differ by a few people only, so do their means, and the difference is those people.
+    """
+    parts = [subject.parts for subject in subjects if subject.parts is not None and subject.inputs.secret.any()]
+    if len(parts) < 2:
+        return np.empty(0, np.int64)
+    _, part_of, sizes = np.unique(np.column_stack(parts), axis=0, return_inverse=True, return_counts=True)
+    return np.flatnonzero(sizes[part_of.ravel()] < k)
 
 
 def _mended(subjects: Sequence[Subject], limits: Limits, *, only_steps: bool = False) -> tuple[list[Any], list[str]]:

@@ -46,7 +46,9 @@ def read_centroids(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> S
         return back_in_place(model, without_rows(copy.copy(proper)))
 
     name = f"{type(proper).__name__} of {len(centers)} centroids"
-    return Subject(name, model, inputs, span_of, multiple, tuple(held), behind, mend=mend, bare=bare, has_class=False)
+    return Subject(
+        name, model, inputs, span_of, multiple, tuple(held), behind, parts=labels, mend=mend, bare=bare, has_class=False
+    )
 
 
 def require_same_clusters(proper: Any, here: Int64) -> None:  # noqa: ANN401

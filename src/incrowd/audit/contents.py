@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.audit.steps import is_plain, is_short, kind_of
+from incrowd.audit.steps import is_plain, is_short, kind_of, require_valid
 from incrowd.errors import IncompatibleError
 
 
@@ -55,7 +55,7 @@ _HISTOGRAMS = {
     "_label_encoder": "encoder", "n_trees_per_iteration_": "number", "_random_seed": "number",
     "_feature_subsample_rng": "rows", "_n_features": "number", "_loss": "loss", "do_early_stopping_": "number",
     "_use_validation_data": "number", "_bin_mapper": "bins", "_baseline_prediction": "curve", "_predictors": "members",
-    "_scorer": "nothing", "train_score_": "curve", "validation_score_": "curve", "_in_fit": "number",
+    "_scorer": "nothing", "train_score_": "rows", "validation_score_": "rows", "_in_fit": "number",
 }  # fmt: skip
 _CENTROIDS = {
     **_FITTED, "_tol": "number", "_n_init": "number", "_algorithm": "plain", "_n_threads": "number",
@@ -150,17 +150,20 @@ def by_row(model: Any) -> list[str]:  # noqa: ANN401
         if expected is None and name in parameters:
             found += _parameter(model, name, value)
         elif expected == "rows":
-            found += [] if value is None else [name]
-        elif expected is None or not _CHECKS[expected](value) or (expected == "curve" and _is_long(model, value)):
+            found += [] if value is None or np.size(value) == 0 else [name]
+        elif expected is None or not _CHECKS[expected](value) or _is_long(model, value, expected):
             fact = f"The {kind_of(model)} holds '{name}', which the audit does not understand"
             raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
+    require_valid(model)
     if _draws_rows(model) and _seeded(model):
         found.append("the seeds by which rows were drawn")
     return found
 
 
-def _is_long(model: Any, value: Any) -> bool:  # noqa: ANN401
+def _is_long(model: Any, value: Any, expected: str) -> bool:  # noqa: ANN401
     """Tell whether figures are more than there are stages, classes, columns or clusters that they could be about."""
+    if expected != "curve" and not (expected == "plain" and type(value) is np.ndarray):
+        return False
     names = ("n_estimators", "max_iter", "n_clusters", "n_features_in_", "n_classes_", "n_trees_per_iteration_")
     most = max([2, len(getattr(model, "classes_", ())), *(int(vars(model).get(name) or 0) for name in names)])
     return bool(np.size(value) > most + 1 and np.size(value) > 2 * len(np.shape(value)) * most)
@@ -217,38 +220,46 @@ def _is_tree(value: Any) -> bool:  # noqa: ANN401
 
 
 def _is_bins(value: Any) -> bool:  # noqa: ANN401
+    """Tell whether bins have nothing but borders, which `histograms` looks at, and a few figures of each column."""
     from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper  # noqa: PLC0415
 
     if type(value) is not _BinMapper:
         return False
     numbers = {"n_bins", "subsample", "random_state", "n_threads", "missing_values_bin_idx_"}
     arrays = {"is_categorical", "is_categorical_", "n_bins_non_missing_"}
-    lists = {"known_categories", "bin_thresholds_"}
+    nothing = {"known_categories"}
     held = vars(value)
+    borders = held.get("bin_thresholds_")
     return (
-        set(held) <= numbers | arrays | lists
+        set(held) <= numbers | arrays | nothing | {"bin_thresholds_"}
+        and type(borders) is list
+        and all(map(_is_numbers(1), borders))
         and all(_is_number(held.get(name)) for name in numbers)
-        and all(held.get(name) is None or _is_numbers(1)(held[name]) for name in arrays)
-        and all(held.get(name) is None or all(map(_is_numbers(1), held[name])) for name in lists)
+        and all(held.get(name) is None for name in nothing)
+        and all(_is_numbers(1)(held.get(name)) and np.size(held.get(name)) <= len(borders) for name in arrays)
     )
 
 
 def _is_encoder(value: Any) -> bool:  # noqa: ANN401
     from sklearn.preprocessing import LabelEncoder  # noqa: PLC0415 - the model has loaded it
 
-    return type(value) is LabelEncoder and set(vars(value)) == {"classes_"} and is_plain(value.classes_)
+    return type(value) is LabelEncoder and set(vars(value)) == {"classes_"} and _CHECKS["classes"](value.classes_)
 
 
 def _is_loss(value: Any) -> bool:  # noqa: ANN401
-    """Tell whether a loss has nothing but its own parts and numbers."""
-    return type(value).__module__ == "sklearn._loss.loss" and all(
-        _is_number(one) or type(one).__module__.startswith("sklearn._loss") or isinstance(one, ModuleType)
-        for one in vars(value).values()
+    """Tell whether a loss has nothing but its own parts, with nothing but numbers."""
+    return type(value).__module__.startswith("sklearn._loss") and all(
+        _is_number(one) or isinstance(one, ModuleType) or _is_loss(one) for one in _held(value)
     )
 
 
+def _held(part: Any) -> list[Any]:  # noqa: ANN401
+    """Return what a part of a loss holds; compiled ones, and tuples with names, may have no attributes."""
+    return list(part) if isinstance(part, tuple) else list(getattr(part, "__dict__", {}).values())
+
+
 def _is_number(value: Any) -> bool:  # noqa: ANN401
-    return value is None or isinstance(value, bool | int | float | np.number | np.bool_)
+    return value is None or (is_plain(value) and is_short(value) and np.ndim(value) == 0 and not isinstance(value, str))
 
 
 def _is_numbers(*dimensions: int) -> Callable[[Any], bool]:

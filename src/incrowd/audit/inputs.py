@@ -13,7 +13,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.audit.dependence import told_columns
-from incrowd.audit.steps import Crowd, Sources, follow, require_short
+from incrowd.audit.steps import Crowd, Sources, follow, is_plain, is_short, require_short
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import as_leaves, convert
@@ -137,7 +137,8 @@ def is_pipeline(model: Any) -> bool:  # noqa: ANN401
     if type(model) is not Pipeline:
         return False
     for name, value in vars(model).items():
-        if name not in ("steps", "transform_input", "memory", "verbose") or (name == "memory" and value is not None):
+        is_known = name == "steps" or (name in ("transform_input", "verbose") and is_plain(value) and is_short(value))
+        if not is_known and (name != "memory" or value is not None):
             fact = f"The Pipeline holds '{name}', which may be anything"
             raise IncompatibleError(fact, "fit a pipeline without it, or take it out")
     return True

@@ -1,4 +1,8 @@
-"""Audit of our own estimators, which can be fitted again with another k. Their code is not imported."""
+"""Audit of our own estimators, which can be fitted again with another k. Their code is not imported.
+
+Each is fitted again with the table as it says it was, and must come out the same: so it holds nothing but what such a
+model holds. Its spans are then found from its tests alone, as those of everybody's trees and centroids.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,9 @@ from incrowd.audit import centroids, trees
 from incrowd.audit.centroid_models import require_same_clusters
 from incrowd.audit.contents import by_row, kind_of_model
 from incrowd.audit.inputs import Inputs
-from incrowd.audit.steps import is_plain
+from incrowd.audit.steps import is_plain, is_short
 from incrowd.audit.subject import SAME_TABLE, Limits, Subject, back_in_place
+from incrowd.audit.tree_states import figures
 from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.schema import Schema
 
@@ -56,23 +61,22 @@ def read_ours(
     """Return an estimator of ours as the audit sees it; what it has by row is not in its files."""
     name = type(proper).__name__
     _require_nothing_else(proper, name)
+    target = None if schema.target is None else people[schema.target]
+    taught = name == "KAnonymousForestClassifier"
+    _require_same(proper.teacher_ if taught else proper, inputs, target)
     changes: dict[str, Any] = {"k": int(limits.k)}
-    behind = np.empty(0, np.int64)
+    behind, parts = np.empty(0, np.int64), None
     if name == "KAnonymousClusters":
         centers = np.asarray(proper.cluster_centers_, np.float64)
-        require_same_clusters(proper, centroids.nearest(centers, inputs))
+        parts = centroids.nearest(centers, inputs)
+        require_same_clusters(proper, parts)
         span_of, multiple = centroids.find_spans(centers, inputs)
         changes["min_people"] = None
         behind = _behind(proper, centers, inputs, int(limits.k))
     else:
-        taught = name == "KAnonymousForestClassifier"
-        teacher = proper.teacher_ if taught else proper
         if taught:
             _require_taught(proper, inputs)
-        view = trees.RankTree(teacher.tree_, inputs)
-        if (view.reached() != teacher.tree_.counts.sum(axis=1)).any():
-            fact = "The table does not send as many people to each node of the model as it was fitted with"
-            raise SchemaError(fact, SAME_TABLE)
+        view = trees.RankTree((proper.teacher_ if taught else proper).tree_, inputs)
         span_of, multiple = trees.find_spans([view], inputs)
         changes |= {"l": limits.l, "max_confidence": limits.max_confidence}
         changes |= {} if taught else {"class_public": inputs.class_public}
@@ -83,13 +87,45 @@ def read_ours(
     def mend(limits: Limits) -> tuple[Any, list[str]]:
         del limits
         again = copy.deepcopy(proper).set_params(**changes)
-        target = None if schema.target is None else people[schema.target].to_list()
-        return back_in_place(model, again.fit(inputs.given, target)), [step]
+        return back_in_place(model, again.fit(inputs.given, None if target is None else target.to_list())), [step]
 
     return Subject(
-        name, model, inputs, span_of, multiple, behind=behind, mend=mend, steps=(step,),
+        name, model, inputs, span_of, multiple, behind=behind, parts=parts, mend=mend, steps=(step,),
         has_class=name != "KAnonymousClusters",
     )  # fmt: skip
+
+
+def _require_same(model: Any, inputs: Inputs, target: pl.Series | None) -> None:  # noqa: ANN401
+    """Fit a model again with the table, and refuse if it comes out otherwise, save for the names of the classes."""
+    again = copy.deepcopy(model)
+    if hasattr(model, "classes_"):
+        if target is None:
+            fact = "The schema names no class, and the model was fitted with one"
+            raise SchemaError(fact, "name the column that the model predicts as target in the schema")
+        labels = target.to_list()
+        own = {str(label): label for label in model.classes_.tolist()}
+        again.fit(inputs.given, [own[str(one)] for one in labels] if {*map(str, labels)} <= own.keys() else labels)
+        pairs = [(vars(model.tree_)[part], vars(again.tree_)[part]) for part in sorted(_TREE)]
+        pairs += [(model._span_codes, again._span_codes), (model._span_class, again._span_class)]
+        same = len(model.classes_) == len(again.classes_) and all(map(is_short, model.classes_.tolist()))
+        same &= all(map(_same_domain, model.hierarchies_, again.hierarchies_))
+    else:
+        again.fit(inputs.given)
+        pairs, same = [(model.cluster_centers_, again.cluster_centers_)], True
+    if not same or not all(one.shape == other.shape and np.allclose(one, other, rtol=1e-9) for one, other in pairs):
+        fact = f"The {type(model).__name__} is not what it becomes when it is fitted with this table"
+        raise SchemaError(fact, SAME_TABLE + "; and the model as fit left it")
+
+
+def _same_domain(one: Any, other: Any) -> bool:  # noqa: ANN401
+    """Tell whether two hierarchies have the same leaves, as numbers or text, and one holds nothing else."""
+    looked_up = {"n_leaves", "type", "has_missing", "ordered"}
+    if type(one) is not type(other) or not set(vars(one)) <= set(vars(other)) | looked_up:
+        return False
+    both = [
+        domain.leaves.cast(pl.Float64() if domain.leaves.dtype.is_numeric() else pl.String()) for domain in (one, other)
+    ]
+    return both[0].dtype == both[1].dtype and bool(both[0].equals(both[1], null_equal=True))
 
 
 def _require_taught(model: Any, inputs: Inputs) -> None:  # noqa: ANN401
@@ -129,24 +165,19 @@ def _require_taught(model: Any, inputs: Inputs) -> None:  # noqa: ANN401
 
 
 def _require_shares(tree: Any, rows: Any, shares: Any) -> None:  # noqa: ANN401
-    """Compare what each leaf says with the mean of what the teacher says about its people."""
+    """Compare what each node says with the mean of what the teacher says about its people."""
     leaf_of = tree.apply(rows)
-    sizes = np.bincount(leaf_of, minlength=tree.node_count)
-    is_leaf = tree.children_left < 0
-    means = np.stack([np.bincount(leaf_of, column, tree.node_count) for column in shares.T], axis=1)[is_leaf]
-    means /= np.maximum(sizes[is_leaf], 1)[:, None]
-    stored = tree.value[is_leaf, :, 0]
-    alike = stored.shape == means.shape and np.allclose(stored, means, atol=1e-6)
-    if not alike or (sizes != tree.n_node_samples)[is_leaf].any():
-        fact = "The leaves of the forest hold other shares than its teacher gives to the people of the table"
+    found = figures(tree, leaf_of, np.ones(len(rows)), shares, "squared_error", is_class=False)
+    if found.differ(tree, close=1e-6):
+        fact = "The trees of the forest say something else than its teacher about the people of the table"
         raise SchemaError(fact, SAME_TABLE)
 
 
 def _behind(model: Any, centers: Any, inputs: Inputs, k: int) -> Any:  # noqa: ANN401
     """Return the people of clusters whose centroid may be the mean of fewer than k.
 
-    A centroid of ours is the mean of a branch of the spanning tree, which the model does not keep: its own parameters
-    say of how many people at least. A centroid that is somebody's row is found whatever they say.
+    A centroid of ours is the mean of a branch of the spanning tree, which the model does not keep: its own parameters,
+    with which it was fitted again, say of how many people at least. A centroid that is somebody's row is found anyway.
     """
     if not inputs.secret.any():
         return np.empty(0, np.int64)
@@ -196,4 +227,4 @@ def _is_setting(value: Any) -> bool:  # noqa: ANN401
             one is None or is_plain(one) or type(one).__module__.startswith("incrowd.hierarchy")
             for one in value.values()
         )
-    return is_plain(value)
+    return is_plain(value) and (is_short(value) or isinstance(value, list | tuple))  # a list names columns

@@ -22,18 +22,29 @@ from incrowd.errors import IncompatibleError, SchemaError, counted
 
 Sources = frozenset[str]
 """The columns that a feature is made of."""
-Kept = Callable[[Any, int], Any]
-"""The values that a step keeps of a column, by its number."""
+Kept = Callable[[Any, int, pl.Series], Any]
+"""The values that a step keeps of a column, by its number and what it holds."""
 
 _NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
 _PLAIN = (type(None), bool, int, float, str, np.bool_, np.str_, *_NUMBERS)
 _MOST_TEXT = 64  # letters of a parameter, or entries of a list: names of options are shorter
+_MOST_INT = 2**64
 _CLOSE = 1e-6  # sums over people in another order differ by rounding
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a kind of step is followed: `makes` is one, hot, all or parts; `kept` gives the values that it keeps."""
+    """How a kind of step is followed.
+
+    Attributes
+    ----------
+    makes
+        What of which columns: one of one, hot (several of one), all of all, one_of_all, or what its parts make.
+    kept
+        The values that it keeps; a quantile between two values tells both.
+    only_public
+        Whether it is followed only where nothing is private.
+    """
 
     makes: str
     kept: Kept | None = None
@@ -48,25 +59,64 @@ def known_steps() -> dict[type, Rule]:
     return {
         pipeline.Pipeline: Rule("parts"),
         compose.ColumnTransformer: Rule("parts"),
-        preprocessing.OneHotEncoder: Rule("hot", lambda step, j: step.categories_[j]),
-        preprocessing.OrdinalEncoder: Rule("one", lambda step, j: step.categories_[j]),
+        preprocessing.OneHotEncoder: Rule("hot", lambda step, j, _: step.categories_[j]),
+        preprocessing.OrdinalEncoder: Rule("one", lambda step, j, _: step.categories_[j]),
         preprocessing.StandardScaler: Rule("one"),
         preprocessing.PowerTransformer: Rule("one"),
-        preprocessing.MinMaxScaler: Rule("one", lambda step, j: [step.data_min_[j], step.data_max_[j]]),
-        preprocessing.MaxAbsScaler: Rule("one", lambda step, j: [step.max_abs_[j], -step.max_abs_[j]]),
-        preprocessing.RobustScaler: Rule("one", lambda step, j: [] if step.center_ is None else [step.center_[j]]),
-        preprocessing.QuantileTransformer: Rule("one", lambda step, j: step.quantiles_[:, j]),
+        preprocessing.MinMaxScaler: Rule("one", lambda step, j, _: [step.data_min_[j], step.data_max_[j]]),
+        preprocessing.MaxAbsScaler: Rule("one", lambda step, j, _: [step.max_abs_[j], -step.max_abs_[j]]),
+        preprocessing.RobustScaler: Rule("one", _quartiles),
+        preprocessing.QuantileTransformer: Rule("one", lambda step, j, column: _around(step.quantiles_[:, j], column)),
         preprocessing.Binarizer: Rule("one"),
         preprocessing.FunctionTransformer: Rule("one"),
-        preprocessing.KBinsDiscretizer: Rule("all", lambda step, j: step.bin_edges_[j]),
+        preprocessing.KBinsDiscretizer: Rule("all", _edges),
         preprocessing.PolynomialFeatures: Rule("all"),
         preprocessing.Normalizer: Rule("one_of_all"),
-        impute.SimpleImputer: Rule("all", lambda step, j: [step.statistics_[j]]),
-        feature_selection.VarianceThreshold: Rule("all"),
+        impute.SimpleImputer: Rule("all", _filled_in),
+        feature_selection.VarianceThreshold: Rule("all", _spread),
         # A component can be one outlier's row, so they are followed only where nothing is private.
         decomposition.PCA: Rule("all", only_public=True),
         decomposition.TruncatedSVD: Rule("all", only_public=True),
     }
+
+
+def _around(numbers: Any, column: pl.Series) -> npt.NDArray[np.float64]:  # noqa: ANN401
+    """Return the values of a column that numbers are, or are between."""
+    known = np.unique(column.drop_nulls().to_numpy().astype(np.float64))
+    numbers = np.asarray(numbers, np.float64)
+    numbers = numbers[~np.isnan(numbers)]
+    close = _CLOSE * 1e-3 * np.maximum(1.0, np.abs(numbers))
+    places = [np.searchsorted(known, numbers - close), np.searchsorted(known, numbers + close, side="right") - 1]
+    return known[np.unique(np.clip(np.concatenate(places), 0, len(known) - 1))] if len(known) else known
+
+
+def _quartiles(step: Any, j: int, column: pl.Series) -> Any:  # noqa: ANN401
+    """Return the median and the ends of the range of quantiles, of which the step keeps the distance."""
+    ends = np.nanpercentile(column.to_numpy(), step.quantile_range) if step.with_scaling else []
+    return _around([*ends, *([] if step.center_ is None else [step.center_[j]])], column)
+
+
+def _edges(step: Any, j: int, column: pl.Series) -> Any:  # noqa: ANN401
+    """Return the values that the edges of bins tell: of evenly spaced ones the ends."""
+    edges = step.bin_edges_[j]
+    if step.strategy == "quantile":
+        return _around(edges, column)
+    if step.strategy == "uniform":
+        return edges[[0, -1]]
+    return column.to_numpy()  # an edge is in the middle between the means of two bins, and few people may be in one
+
+
+def _filled_in(step: Any, j: int, column: pl.Series) -> Any:  # noqa: ANN401
+    """Return the value that stands for a missing one; a mean is nobody's."""
+    if step.strategy == "mean":
+        return []
+    return _around([step.statistics_[j]], column) if step.strategy == "median" else [step.statistics_[j]]
+
+
+def _spread(step: Any, j: int, column: pl.Series) -> Any:  # noqa: ANN401
+    """Return both ends of the column if the step keeps their distance in place of the variance."""
+    ends = np.array([column.min(), column.max()], np.float64)
+    return ends if np.isclose(step.variances_[j], ends[1] - ends[0]) else []
 
 
 def kind_of(part: Any) -> str:  # noqa: ANN401
@@ -114,6 +164,7 @@ def _require_known(step: Any) -> None:  # noqa: ANN401
         if not is_known and not _is_numpy_function(value):
             fact = f"The parameter {name} of the step {kind_of(step)} is an object that may hold anything"
             raise IncompatibleError(fact, "give it as a number, a name or a list of them, and fit again")
+    require_valid(step)
     for part in _parts(step):
         _require_known(part)
 
@@ -148,14 +199,33 @@ def is_plain(value: Any) -> bool:  # noqa: ANN401
 
 
 def is_short(value: Any) -> bool:  # noqa: ANN401
-    """Tell whether a parameter is too short to hold a table."""
+    """Tell whether a parameter is too short to hold a table: few entries, short texts, and numbers of 64 bits."""
+    return 0 <= _length(value) <= _MOST_TEXT
+
+
+def _length(value: Any) -> int:  # noqa: ANN401
+    """Count the entries of lists in lists; -1 for a text or number that is too long."""
     if isinstance(value, str):
-        return len(value) <= _MOST_TEXT
+        return 1 if len(value) <= _MOST_TEXT else -1
+    if isinstance(value, int):
+        return 1 if abs(value) < _MOST_INT else -1
     if isinstance(value, dict):
-        return len(value) <= _MOST_TEXT and all(is_short(key) and is_short(one) for key, one in value.items())
-    if isinstance(value, np.ndarray | list | tuple | set | frozenset):
-        return len(value) <= _MOST_TEXT and all(map(is_short, value))
-    return True
+        value = [*value, *value.values()]
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        lengths = [_length(one) for one in value]
+        return -1 if -1 in lengths else sum(lengths)
+    return 1
+
+
+def require_valid(part: Any) -> None:  # noqa: ANN401
+    """Refuse an estimator with a parameter that scikit-learn itself would not take: text in place of a choice."""
+    try:
+        part._validate_params()
+    except ValueError as error:
+        fact = f"The {kind_of(part)} has a parameter that it does not take: {type(error).__name__}"
+        raise IncompatibleError(fact, "give it as its documentation says, and fit again") from None
 
 
 def require_short(names: Sequence[Any]) -> None:
@@ -309,7 +379,7 @@ def _require_crowds(step: Any, rule: Rule, values: Any, sources: list[Sources], 
             fact = f"The step {kind_of(step)} keeps figures {what}, which {counted(n_known, 'person', 'people')} have"
             raise IncompatibleError(fact, f"leave out columns that fewer than k = {crowd.k} people have")
         if rule.kept is not None:
-            n_rare = _n_rare(rule.kept(step, j), column, crowd.k, listed="categor" in " ".join(vars(step)))
+            n_rare = _n_rare(rule.kept(step, j, column), column, crowd.k, listed=hasattr(step, "categories_"))
             if n_rare:
                 fact = f"The step {kind_of(step)} keeps {counted(n_rare, 'value')} {what} that fewer than k people have"
                 hint = f"join values of fewer than k = {crowd.k} people before the step, or cut outliers off"

@@ -93,6 +93,8 @@ class Subject:
         What it tells about rows, which `bare` lacks.
     behind
         People who stand behind a figure of fewer than k of them, such as a centroid.
+    parts
+        Of models that keep figures of private values of groups of people: the group of each person.
     views
         Its trees, if it can be mended by taking splits away; `rebuild` makes the model with only
         these splits, and without the trees for which there is nothing.
@@ -114,6 +116,7 @@ class Subject:
     held: tuple[str, ...] = ()
     behind: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     notes: tuple[str, ...] = ()
+    parts: Int64 | None = None
     views: Sequence[Any] = ()
     rebuild: Callable[[Sequence[set[int] | None]], Any] | None = None
     mend: Callable[[Limits], tuple[Any, list[str]]] | None = None

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from incrowd.audit import tree_states, trees
 from incrowd.audit.contents import by_row, kind_of_model, known_models, without_rows
 from incrowd.audit.inputs import Inputs
+from incrowd.audit.stages import Stages, adaptive_stages, class_columns, gradient_stages
 from incrowd.audit.steps import kind_of
 from incrowd.audit.subject import SAME_TABLE, Subject, back_in_place
 from incrowd.errors import IncompatibleError, SchemaError
@@ -99,7 +99,7 @@ def require_same_table(
     columns: Sequence[Int64],
     rows: Float32,
     inputs: Inputs,
-) -> Float64 | None:
+) -> Float64:
     """Refuse a table, or a class, that the trees were not fitted with; return the class in the order of the model."""
     most = max(int(member.tree_.n_node_samples[0]) for member in members)
     kind = known_models()[type(model)].audit
@@ -108,26 +108,47 @@ def require_same_table(
         raise SchemaError(fact, SAME_TABLE)
     if kind == "boosting":
         _require_whole(model)
-    leaves = [
-        member.tree_.apply(np.ascontiguousarray(rows[:, seen])) for member, seen in zip(members, columns, strict=True)
-    ]
-    target = _target(model, inputs)
-    for i, (member, leaf_of, drawn) in enumerate(zip(members, leaves, _draws(model, len(rows)), strict=True)):
+    leaves = leaves_of(members, columns, rows)
+    target = class_columns(model, inputs)
+    for member, leaf_of, drawn in zip(members, leaves, _draws(model, len(rows)), strict=True):
         weights = np.ones(len(rows)) if drawn is None else np.bincount(drawn, minlength=len(rows)).astype(np.float64)
         _require_same_counts(member.tree_, leaf_of, weights)
-        if target is not None and (kind in ("tree", "forest", "bagging") or (kind == "ada" and i == 0)):
+        if kind in ("tree", "forest", "bagging") or (kind == "ada" and member is members[0]):
             target = _require_same_target(member, leaf_of, weights, target)
-    if kind == "boosting" and target is not None:
-        target = _in_order(model, target)
-        _require_same_stages(model, members, leaves, target)
+    if kind in ("ada", "boosting"):
+        target = _in_order(model, target) if kind == "boosting" else target
+        _require_same_stages(model, members, _stages(model, members, leaves, target, as_stored=True))
     return target
 
 
-def _require_same_stages(model: Any, members: Sequence[Any], leaves: Sequence[Int64], target: Float64) -> None:  # noqa: ANN401
-    for member, values in zip(members, boosted_values(model, leaves, target), strict=True):
-        at_leaves = member.tree_.children_left < 0
-        stored = member.tree_.value[at_leaves, 0, 0]
-        if not np.allclose(stored, values[at_leaves], rtol=_CLOSE, atol=_CLOSE * max(1.0, float(np.ptp(stored)))):
+def leaves_of(members: Sequence[Any], columns: Sequence[Int64], rows: Float32) -> list[Int64]:
+    """Return the leaf of each person in each tree."""
+    return [
+        np.asarray(member.tree_.apply(np.ascontiguousarray(rows[:, seen])))
+        for member, seen in zip(members, columns, strict=True)
+    ]
+
+
+def _stages(
+    model: Any,  # noqa: ANN401
+    members: Sequence[Any],
+    leaves: Sequence[Int64],
+    target: Float64,
+    *,
+    as_stored: bool,
+) -> Stages:
+    if known_models()[type(model)].audit == "boosting":
+        return gradient_stages(model, members, leaves, target)
+    return adaptive_stages(model, members, leaves, target, as_stored=as_stored)
+
+
+def _require_same_stages(model: Any, members: Sequence[Any], found: Stages) -> None:  # noqa: ANN401
+    """Compare all trees, and what the model notes of its stages, with what they come to with this table."""
+    for name, values in found.notes.items():
+        if np.shape(vars(model)[name]) != values.shape or not np.allclose(vars(model)[name], values, rtol=_CLOSE):
+            raise _other_target()
+    for member, figures in zip(members, found.figures, strict=True):
+        if figures.differ(member.tree_, close=_CLOSE):
             raise _other_target()
 
 
@@ -168,20 +189,6 @@ def _require_same_counts(tree: Any, leaf_of: Int64, weights: Float64) -> None:  
         raise SchemaError(fact, SAME_TABLE)
 
 
-def _target(model: Any, inputs: Inputs) -> Float64 | None:  # noqa: ANN401
-    """Return the classes as columns of zeros and ones, or the number that a regressor predicts."""
-    if inputs.target is None or inputs.classes is None:
-        return None
-    if hasattr(model, "classes_"):
-        numbers = inputs.target.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-        numbers = np.unique(numbers, return_inverse=True)[1]
-        return np.asarray(np.eye(int(numbers.max()) + 1)[numbers])
-    if not inputs.target.dtype.is_numeric() and inputs.target.dtype != pl.Boolean():
-        fact = f"The model predicts a number, and column '{inputs.target.name}' is not one"
-        raise SchemaError(fact, "name the column that the model predicts as target in the schema")
-    return np.asarray(inputs.target.cast(pl.Float64()).to_numpy(), np.float64)[:, None]
-
-
 def _other_target() -> SchemaError:
     fact = "The leaves of the model have other classes, or other values, than the people of the table who are in them"
     hint = "name the column that the model predicts as target in the schema; rows must have been fitted without weights"
@@ -189,24 +196,29 @@ def _other_target() -> SchemaError:
 
 
 def _require_same_target(member: Any, leaf_of: Int64, weights: Float64, target: Float64) -> Float64:  # noqa: ANN401
-    """Compare what a tree says about its leaves with the classes, up to their weights, or with the mean value."""
-    tree = member.tree_
-    is_leaf = tree.children_left < 0
-    sums = np.stack([np.bincount(leaf_of, weights * column, tree.node_count) for column in target.T], axis=1)[is_leaf]
-    if not hasattr(member, "classes_"):
-        if member.criterion == "absolute_error":
-            fact = f"The leaves of {kind_of(member)} hold the value of one person each: criterion is absolute_error"
-            raise IncompatibleError(fact, "fit it with the criterion squared_error")
-        means = sums[:, 0] / np.bincount(leaf_of, weights, tree.node_count)[is_leaf]
-        scale = max(1.0, float(np.abs(target).max()))
-        if not np.allclose(tree.value[is_leaf, 0, 0], means, rtol=_CLOSE, atol=1e-9 * scale):
+    """Compare what a tree says about all its nodes with the classes, up to their weights, or with the mean value."""
+    tree, is_class = member.tree_, hasattr(member, "classes_")
+    if member.criterion == "absolute_error":
+        fact = f"The leaves of {kind_of(member)} hold the value of one person each: criterion is absolute_error"
+        raise IncompatibleError(fact, "fit it with the criterion squared_error")
+    if is_class:
+        is_leaf = tree.children_left < 0
+        sums = np.stack([np.bincount(leaf_of, weights * c, tree.node_count) for c in target.T], axis=1)[is_leaf]
+        order = same_columns((tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])[is_leaf], sums)
+        if order is None:
             raise _other_target()
-        return target
-    stored = (tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])[is_leaf]
-    order = same_columns(stored, sums)
-    if order is None:
+        target = target[:, order]
+        weights = weights * (target @ _class_weights(member, target.T @ weights))
+    found = tree_states.figures(tree, leaf_of, weights, target, member.criterion, is_class=is_class)
+    if found.differ(tree, close=_CLOSE):
         raise _other_target()
-    return np.asarray(target[:, order])
+    return target
+
+
+def _class_weights(member: Any, n_people: Float64) -> Float64:  # noqa: ANN401
+    """Return the weight of a person of each class, by what the root says of so many people."""
+    stored = member.tree_.value[0, 0] * member.tree_.weighted_n_node_samples[0]
+    return np.asarray(stored / np.maximum(n_people, 1))
 
 
 def same_columns(stored: Float64, here: Float64) -> Int64 | None:
@@ -225,82 +237,44 @@ def same_columns(stored: Float64, here: Float64) -> Int64 | None:
     return np.array(order, np.int64)
 
 
-def _refitted(changed: Any, before: Any, columns: Sequence[Int64], rows: Float32, target: Float64 | None) -> Any:  # noqa: ANN401
-    """Give the leaves of a changed model the classes of the whole table, where they are not weighted by stages."""
-    kind = known_models()[type(changed)].audit
+def _refitted(changed: Any, before: Any, columns: Sequence[Int64], rows: Float32, target: Float64) -> Any:  # noqa: ANN401
+    """Give the nodes of a changed model the classes of the whole table, stage by stage where it has stages."""
     members = members_of(changed)
-    leaves = [m.tree_.apply(np.ascontiguousarray(rows[:, seen])) for m, seen in zip(members, columns, strict=True)]
-    if target is None or kind == "ada":
-        return changed
-    if kind == "boosting":
-        for member, values in zip(members, boosted_values(changed, leaves, target), strict=True):
-            member.tree_ = tree_states.with_values(member.tree_, values[:, None])
-        return changed
-    for member, old, leaf_of in zip(members, members_of(before), leaves, strict=True):
-        sums = _class_sums(old, target)
-        member.tree_ = tree_states.recounted(member.tree_, leaf_of, target, sums, is_class=hasattr(changed, "classes_"))
+    leaves = leaves_of(members, columns, rows)
+    if known_models()[type(changed)].audit in ("ada", "boosting"):
+        stages = _stages(changed, members, leaves, target, as_stored=False)
+        for name, values in stages.notes.items():
+            setattr(changed, name, values)
+        found = stages.figures
+    else:
+        found = [
+            tree_states.figures(
+                member.tree_, leaf_of, _weights_of_all(old, target), target, member.criterion,
+                is_class=hasattr(changed, "classes_"),
+            )
+            for member, old, leaf_of in zip(members, members_of(before), leaves, strict=True)
+        ]  # fmt: skip
+    for member, figures in zip(members, found, strict=True):
+        member.tree_ = tree_states.with_figures(member.tree_, figures)
     return changed
 
 
-def _class_sums(member: Any, target: Float64) -> Float64:  # noqa: ANN401
-    """Return the weight of a person of each class, by what the root says."""
-    if not hasattr(member, "classes_"):
-        return np.ones(1)
-    stored = member.tree_.value[0, 0] * member.tree_.weighted_n_node_samples[0]
-    given = getattr(member, "class_weight", None)
-    return np.ones(target.shape[1]) if given is None else np.asarray(stored / np.maximum(target.sum(axis=0), 1))
-
-
-def boosted_values(model: Any, leaves: Sequence[Int64], target: Float64) -> list[Float64]:  # noqa: ANN401
-    """Return the value of each leaf of boosted trees, computed stage by stage from the tests of the trees alone."""
-    members = members_of(model)
-    n_trees = int(model.n_trees_per_iteration_)
-    is_class, n = hasattr(model, "classes_"), len(target)
-    raw = np.zeros((n, n_trees))
-    start = getattr(model, "init_", None)
-    if start is not None and not isinstance(start, str):
-        if not is_class:
-            raw[:] = float(np.ravel(start.constant_)[0])
-        else:
-            shares = np.asarray(start.class_prior_, np.float64)
-            if not np.allclose(shares, target.mean(axis=0), atol=_CLOSE):
-                raise _other_target()
-            raw[:] = np.log(shares[1] / shares[0]) if n_trees == 1 else np.log(shares)
-    aims = target[:, 1:] if n_trees == 1 and is_class else target
-    found: list[Float64] = []
-    for first in range(0, len(members), n_trees):
-        stage = raw.copy()
-        for c in range(n_trees):
-            leaf_of = leaves[first + c]
-            n_nodes = members[first + c].tree_.node_count
-            values = _stage_values(aims[:, c], stage, c, leaf_of, n_nodes, is_class=is_class)
-            found.append(values)
-            raw[:, c] += model.learning_rate * values[leaf_of]
-    return found
+def _weights_of_all(member: Any, target: Float64) -> Float64:  # noqa: ANN401
+    """Return the weight of each person of the table in a tree, by their class."""
+    if getattr(member, "class_weight", None) is None:
+        return np.ones(len(target))
+    return np.asarray(target @ _class_weights(member, target.sum(axis=0)))
 
 
 def _in_order(model: Any, target: Float64) -> Float64:  # noqa: ANN401
     """Return the classes of the table in the order of the model's, by how frequent they are."""
     shares = getattr(getattr(model, "init_", None), "class_prior_", None)
-    if shares is None or len(shares) != target.shape[1] or np.allclose(shares, target.mean(axis=0), atol=_CLOSE):
+    if shares is None:
         return target
-    order = np.empty(len(shares), np.int64)
-    order[np.argsort(shares, kind="stable")] = np.argsort(target.mean(axis=0), kind="stable")
+    here = target.mean(axis=0)
+    order = np.arange(target.shape[1])
+    if len(shares) == len(here) and not np.allclose(shares, here, atol=_CLOSE):
+        order[np.argsort(shares, kind="stable")] = np.argsort(here, kind="stable")
+    if len(shares) != len(here) or not np.allclose(shares, here[order], atol=_CLOSE):
+        raise _other_target()
     return np.asarray(target[:, order])
-
-
-def _stage_values(aim: Float64, raw: Float64, c: int, leaf_of: Int64, n_nodes: int, *, is_class: bool) -> Float64:
-    """Return the step that each leaf takes towards its people: Newton's for classes, the mean for numbers."""
-    if not is_class:
-        return _ratio(np.bincount(leaf_of, aim - raw[:, c], n_nodes), np.bincount(leaf_of, minlength=n_nodes))
-    if raw.shape[1] == 1:
-        share, factor = 1 / (1 + np.exp(-raw[:, 0])), 1.0
-    else:
-        powers = np.exp(raw - raw.max(axis=1, keepdims=True))
-        share, factor = powers[:, c] / powers.sum(axis=1), (raw.shape[1] - 1) / raw.shape[1]
-    wanted = np.bincount(leaf_of, aim - share, n_nodes) * factor
-    return _ratio(wanted, np.bincount(leaf_of, share * (1 - share), n_nodes))
-
-
-def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Float64:
-    return np.asarray(np.divide(above, below, out=np.zeros(len(above)), where=below > 1e-150))

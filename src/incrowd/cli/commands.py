@@ -137,7 +137,7 @@ def _check_target(target: str, *, as_json: bool) -> None:
     if target != "-":
         from incrowd import io
 
-        io.refuse_existing(Path(target))
+        io.refuse_existing(Path(target), replaceable=False)
     elif as_json:
         fact = "Option --save-config - prints TOML, and --json prints JSON"
         raise ParameterError(fact, "name a file: --save-config incrowd.toml")

@@ -26,7 +26,7 @@ def init(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
     sensitive: Annotated[
-        list[str] | None, typer.Option(help="The column to protect, only one; guessed if not given.")
+        list[str] | None, typer.Option(help="A column to protect; repeatable. One is guessed if none is given.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The class to predict, if it is not the sensitive column.")] = None,
     missing_token: Annotated[
@@ -70,15 +70,20 @@ def _show(screen: Screen, found: Proposal, data: str, output: Path, reading: How
         )
     if found.uniqueness is not None:
         screen.wrap(f"{found.uniqueness.text}.")
-    if found.schema.target == found.schema.sensitive:
+    secrets = " and ".join(map(repr, found.schema.secrets))
+    verb = "is" if len(found.schema.secrets) == 1 else "are"
+    if [found.schema.target] == found.schema.secrets:
         screen.wrap(
             f"{found.schema.target!r} is protected, and is the class that the release stays good for. If you want to "
             "predict another column, name it with --target."
         )
-    else:
+    elif found.schema.target is None:
         screen.wrap(
-            f"{found.schema.sensitive!r} is protected; the release stays good for predicting {found.schema.target!r}."
+            f"{secrets} {verb} protected. If a column is to stay predictable, name it with --target: then groups are "
+            "chosen for it."
         )
+    else:
+        screen.wrap(f"{secrets} {verb} protected; the release stays good for predicting {found.schema.target!r}.")
     ask = f" --query {shlex.quote(reading.query)}" if reading is not None and reading.query else ""
     screen.wrap(f"Wrote {output}. Review the roles, then:")
     source = shlex.quote(io.public_url(data))

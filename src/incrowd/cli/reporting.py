@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.exits import NOT_CHECKED, NOT_MET
-from incrowd.cli.options import How, Jobs, Json, Quiet, names
+from incrowd.cli.options import Existing, How, IfExists, Jobs, Json, Quiet, is_wanted, names
 from incrowd.cli.show import Screen
 
 
 def report(
-    release: Annotated[Path, typer.Argument(help="A release folder.")],
+    release: Annotated[str, typer.Argument(help="Where publish wrote it: a folder, file or URL#TABLE.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The HTML file to write; without it, text is printed.")
     ] = None,
@@ -22,7 +22,7 @@ def report(
     ] = None,
     test: Annotated[str | None, typer.Option(help="Table of other people, to test classifiers with.")] = None,
     earlier: Annotated[
-        list[Path] | None, typer.Option(help="Folder of another release about the same people. Repeatable.")
+        list[str] | None, typer.Option(help="Another release about the same people, wherever it is. Repeatable.")
     ] = None,
     attacks: Annotated[
         str | None, typer.Option(help="Attacks, comma-separated; default: all that do not take minutes.")
@@ -35,6 +35,7 @@ def report(
     pdf: Annotated[
         Path | None, typer.Option(help="Also print it to this PDF file; Chromium must be installed.")
     ] = None,
+    if_exists: Existing = IfExists.FAIL,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -42,17 +43,23 @@ def report(
 ) -> None:
     """Write what a privacy officer reads: promise, check, loss, use, attacks, risk, how it was made, and limits."""
     screen = Screen(quiet=quiet, as_json=as_json)
+    asked = [path for path in (output, pdf) if path is not None]
+    wanted = [path for path in asked if is_wanted(path, if_exists)]
+    if asked and not wanted:
+        screen.skipped(asked[0])
+        return
     with screen.progress() as progress:
         from incrowd import workflow
         from incrowd.report.markup import clean
 
         found = workflow.report(
             release, original, test=test, earlier=earlier or (), attacks=names(attacks), attack=not no_attack,
-            evaluate=not no_evaluate, for_owner=for_owner, output=output, pdf=pdf, reading=reading,
-            run=workflow.Run(progress, jobs),
+            evaluate=not no_evaluate, for_owner=for_owner, reading=reading,
+            output=output if output in wanted else None, pdf=pdf if pdf in wanted else None,
+            replace=if_exists is IfExists.REPLACE, run=workflow.Run(progress, jobs),
         )  # fmt: skip
     summary = found.summary
-    written = [str(path) for path in (output, pdf) if path is not None]
+    written = [str(path) for path in wanted]
     if screen.data({"written": written, **found.to_dict()}):
         pass
     elif not written:

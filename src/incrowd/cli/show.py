@@ -154,7 +154,9 @@ class Screen:
 
     def verdict(self, verdict: Verdict) -> None:
         """Print every check, the levels reached, and once more what is broken or was not checked."""
-        if self.quiet and not verdict.complete:
+        if self.quiet:
+            for violation in verdict.violations:
+                self.err.print(f"BROKEN {violation}", markup=False, soft_wrap=True)
             self.warn(_unchecked(verdict))
         table = Table(header_style="bold")
         for name in ("check", "result", "detail"):

@@ -3,11 +3,13 @@
 from incrowd.coding.cleaning import clean, clean_like, cleaned, kept_rows, settle_types, used_rows
 from incrowd.coding.fingerprint import Fingerprint, fingerprint
 from incrowd.coding.fitting import Coding, ValueCounts, code_classes, encode_column
+from incrowd.coding.secrets import Secret
 from incrowd.coding.table import Table
 
 __all__ = [
     "Coding",
     "Fingerprint",
+    "Secret",
     "Table",
     "ValueCounts",
     "clean",

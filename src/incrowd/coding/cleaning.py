@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +11,18 @@ import polars as pl
 from incrowd.errors import SchemaError, counted
 from incrowd.hierarchy import Builder, Hierarchy, Intervals, Spec
 from incrowd.hierarchy.hierarchy import as_leaves, convert, type_of
-from incrowd.runs import workers
-from incrowd.schema import Role, Schema
+from incrowd.runs import in_threads
+from incrowd.schema import Attribute, Role, Schema
 
 RowNumbers = npt.NDArray[np.int64]
 
+_WHOLE = r"^([+-]?\d{1,15})\.0*$"
 _MIXED = 0.5  # share of numbers from which text in between is taken for a fault
 
 
 def coded_columns(schema: Schema) -> list[str]:
-    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive one."""
-    return [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+    """Return the names of the columns that are cleaned: quasi-identifiers, and the sensitive ones."""
+    return [*schema.quasi, *schema.secrets]
 
 
 def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
@@ -34,7 +34,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
     if len(rows) == 0:
         for name in coded_columns(schema):
             refuse_empty(cleaned(frame[name], schema))
-        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or the sensitive column"
+        fact = f"All {frame.height} rows have a missing value in a quasi-identifier or a sensitive column"
         raise SchemaError(fact, "set missing to 'value' in the schema, or drop the column with most of them")
     for name in coded_columns(schema):
         refuse_empty(used[name])
@@ -44,8 +44,7 @@ def used_rows(frame: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNum
 def kept_rows(batch: pl.DataFrame, schema: Schema) -> tuple[pl.DataFrame, RowNumbers]:
     """Return the same of a part of a table, which may be nothing."""
     coded = coded_columns(schema)
-    with ThreadPoolExecutor(workers()) as pool:
-        columns = list(pool.map(lambda name: cleaned(batch[name], schema), coded))
+    columns = list(in_threads(lambda name: cleaned(batch[name], schema), coded, batch.height))
     used = pl.DataFrame([*columns, *(batch[name] for name in schema.other)])
     if schema.missing == "value" or not any(used[name].null_count() for name in coded):
         return used, np.arange(batch.height, dtype=np.int64)
@@ -126,9 +125,29 @@ def _without_codes(values: pl.Series, codes: Sequence[str]) -> pl.Series:
     if values.dtype == pl.String:
         found = values.str.strip_chars(" ").is_in(list(codes))
     else:
-        known = convert(pl.Series(codes, dtype=pl.String()), type_of(values)).drop_nulls()
-        found = values.is_in(known.implode())
+        found = values.is_in(_read_codes(codes, type_of(values)).implode())
     return values.set(found.fill_null(value=False), None) if found.any() else values
+
+
+def _read_codes(codes: Sequence[str], kind: str) -> pl.Series:
+    """Return codes as numbers or dates, as far as they are some; 999.0 is 999 among whole numbers."""
+    texts = pl.Series(codes, dtype=pl.String())
+    return convert(texts.str.replace(_WHOLE, "$1") if kind == "int" else texts, kind).drop_nulls()
+
+
+def unused_codes(column: pl.Series, attribute: Attribute) -> list[str]:
+    """Return the codes of a column that no row has, neither as it is nor as what it is declared to be."""
+    if not attribute.missing:
+        return []
+    forms = [as_leaves(column.unique())]
+    kind = attribute.type or ("float" if _wants_numbers(attribute.hierarchy) else None)
+    if forms[0].dtype == pl.String and kind is not None:
+        forms.append(convert(forms[0].str.strip_chars(), kind))
+    return [
+        code
+        for code in attribute.missing
+        if all(_without_codes(form, [code]).null_count() == form.null_count() for form in forms)
+    ]
 
 
 def _as_type(values: pl.Series, kind: str) -> pl.Series:

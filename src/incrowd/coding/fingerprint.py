@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.errors import SchemaError
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 
 _FORM = b"incrowd fingerprint 1"
 _PART = 1 << 18  # rows whose text is joined at a time
@@ -52,8 +51,8 @@ class Fingerprint:
         if [(name, hashed.kind) for name, hashed in self._columns] != [(c.name, _kind(c)) for c in batch]:
             fact = f"A batch has other columns than the batches before it: {', '.join(map(repr, batch.columns))}"
             raise SchemaError(fact, "give every batch the same columns, of the same types, in the same order")
-        with ThreadPoolExecutor(workers()) as pool:
-            list(pool.map(lambda pair: pair[0].add(pair[1]), zip((c for _, c in self._columns), batch, strict=True)))
+        pairs = zip((hashed for _, hashed in self._columns), batch, strict=True)
+        list(in_threads(lambda pair: pair[0].add(pair[1]), pairs, batch.height))
 
     def digest(self) -> bytes:
         """Return the 32 bytes that stand for the rows so far."""
@@ -91,7 +90,8 @@ class _Column:
             self._add_text(column.cast(pl.String()))  # categories; decimals and 128 bits, of which the text is exact
 
     def _add_numbers(self, column: pl.Series) -> None:
-        numbers = column.to_physical().fill_null(0)
+        numbers = column.to_physical() if column.dtype.is_temporal() else column
+        numbers = numbers.fill_null(0) if numbers.null_count() else numbers
         if numbers.dtype.is_float() and numbers.is_nan().any():
             numbers = numbers.fill_nan(float("nan"))  # one NaN, whatever its bits were
         self._values.update(_bytes(numbers.to_numpy()))

@@ -7,7 +7,6 @@ up how often each occurs in the rows that are kept, and `Coding.encode` codes th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from incrowd.coding.cleaning import coded_columns, refuse_empty
 from incrowd.errors import HierarchyError, counted
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Weights, as_leaves
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 from incrowd.schema import Schema
 
 _VALUE, _CLASS, _ROWS = "value", "class", "rows"
@@ -38,8 +37,7 @@ def number_names(used: pl.DataFrame, schema: Schema) -> pl.DataFrame:
         late = column.filter(found.is_null()).drop_nulls().unique()
         return column.cast(pl.Enum(pl.concat([names, late])))
 
-    with ThreadPoolExecutor(workers()) as pool:
-        return used.with_columns(pool.map(number, schema.quasi))
+    return used.with_columns(in_threads(number, schema.quasi, used.height))
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ class ValueCounts:
                 found = _added(pl.DataFrame([*parts, rows.alias(_ROWS)]))
             return found.cast({_VALUE: pl.String()}) if found[_VALUE].dtype == pl.Enum else found
 
-        with ThreadPoolExecutor(workers()) as pool:
-            return cls(dict(zip(coded_columns(schema), pool.map(count, coded_columns(schema)), strict=True)))
+        names = coded_columns(schema)
+        return cls(dict(zip(names, in_threads(count, names, used.height), strict=True)))
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
         return ValueCounts({name: _added(pl.concat([own, other.columns[name]])) for name, own in self.columns.items()})
@@ -84,11 +82,11 @@ def _added(counts: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Coding:
-    """The domains of a table: the hierarchy of each quasi-identifier, and the sensitive values."""
+    """The domains of a table: the hierarchy of each quasi-identifier, and the values of each sensitive column."""
 
     schema: Schema
     hierarchies: tuple[Hierarchy, ...]
-    sensitive_values: pl.Series
+    sensitive_values: tuple[pl.Series, ...]
 
     @classmethod
     def fit(cls, counts: ValueCounts, schema: Schema, least: float = 1) -> Coding:
@@ -101,25 +99,20 @@ class Coding:
             classes = found[_CLASS] if _CLASS in found.columns else None
             return schema.attributes[name].build(values, classes, found[_ROWS].to_numpy(), least)
 
-        with ThreadPoolExecutor(workers()) as pool:
-            hierarchies = tuple(pool.map(build, schema.quasi))
-        values = pl.Series([], dtype=pl.String())
-        if schema.sensitive is not None:
-            values = as_leaves(counts.columns[schema.sensitive][_VALUE]).unique().sort()
-        return cls(schema, hierarchies, values)
+        n_values = max(found.height for found in counts.columns.values())
+        hierarchies = tuple(in_threads(build, schema.quasi, n_values))
+        values = (as_leaves(counts.columns[name][_VALUE]).unique().sort().alias(name) for name in schema.secrets)
+        return cls(schema, hierarchies, tuple(values))
 
-    def encode(self, used: pl.DataFrame) -> tuple[Codes, Codes | None]:
-        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and numbers of sensitive values."""
+    def encode(self, used: pl.DataFrame) -> tuple[Codes, list[Codes]]:
+        """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and each sensitive column's values."""
         codes = np.empty((used.height, len(self.hierarchies)), np.int32, order="F")
 
         def code(m: int) -> None:
             codes[:, m] = encode_column(self.hierarchies[m], used[self.schema.quasi[m]])
 
-        with ThreadPoolExecutor(workers()) as pool:
-            list(pool.map(code, range(len(self.hierarchies))))
-        if self.schema.sensitive is None:
-            return codes, None
-        return codes, _class_codes(as_leaves(used[self.schema.sensitive]), self.sensitive_values)
+        list(in_threads(code, range(len(self.hierarchies)), used.height))
+        return codes, [_class_codes(as_leaves(used[values.name]), values) for values in self.sensitive_values]
 
 
 def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:

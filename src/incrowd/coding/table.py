@@ -12,6 +12,7 @@ import polars as pl
 
 from incrowd.coding.cleaning import used_rows
 from incrowd.coding.fitting import Coding, ValueCounts, code_classes, number_names
+from incrowd.coding.secrets import Secret, combine
 from incrowd.errors import SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
@@ -20,7 +21,7 @@ from incrowd.schema import Schema
 
 @dataclass(frozen=True)
 class Table:
-    """Leaf ranks of the quasi-identifiers, codes of the sensitive values, the untouched rest.
+    """Leaf ranks of the quasi-identifiers, codes of what is sensitive, the untouched rest.
 
     Attributes
     ----------
@@ -29,7 +30,9 @@ class Table:
     codes
         Leaf ranks, int32 [rows x quasi], each column contiguous.
     sensitive
-        Codes into `sensitive_values`, or ``None`` when nothing is sensitive.
+        The combination of sensitive values that each row has, or ``None`` when nothing is sensitive.
+    secrets
+        The sensitive columns, and what combinations say about each: with one column, combinations are its values.
     other
         The columns that are released as they are.
     rows
@@ -46,7 +49,7 @@ class Table:
     hierarchies: tuple[Hierarchy, ...]
     codes: Codes
     sensitive: Codes | None
-    sensitive_values: pl.Series
+    secrets: tuple[Secret, ...]
     other: pl.DataFrame
     rows: npt.NDArray[np.int64]
     n_input: int
@@ -68,12 +71,17 @@ class Table:
         """How often each leaf occurs, per quasi-identifier."""
         return tuple(self.count(self.codes[:, m], hierarchy.n_leaves) for m, hierarchy in enumerate(self.hierarchies))
 
+    @property
+    def n_values(self) -> int:
+        """Number of combinations of sensitive values; 0 when nothing is sensitive."""
+        return len(self.secrets[0].value_of) if self.secrets else 0
+
     @cached_property
     def sensitive_counts(self) -> npt.NDArray[np.int64]:
-        """How often each sensitive value occurs; empty when nothing is sensitive."""
+        """How often each combination of sensitive values occurs; empty when nothing is sensitive."""
         if self.sensitive is None:
             return np.empty(0, np.int64)
-        return self.count(self.sensitive, len(self.sensitive_values))
+        return self.count(self.sensitive, self.n_values)
 
     def count(self, codes: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
         """Count rows by a code of each of them."""
@@ -83,19 +91,25 @@ class Table:
         np.add.at(counts, codes, self.weights)  # in whole numbers
         return counts
 
+    def secret(self, name: str) -> tuple[Codes, pl.Series]:
+        """Return the values of one sensitive column: codes of the rows, and the distinct values."""
+        found = next(secret for secret in self.secrets if secret.name == name)
+        assert self.sensitive is not None
+        return found.codes(self.sensitive), found.values
+
     @cached_property
     def classes(self) -> tuple[Codes, int]:
-        """The class of each row, and the number of classes: `schema.target`, which is the sensitive column by default.
+        """The class of each row, and the number of classes, as `schema.target` says.
 
         Without a target all rows are of one class.
         """
         target = self.schema.target
         if target is None:
             return np.zeros(self.n_rows, np.int32), 1
-        if target == self.schema.sensitive:
-            codes, values = self.sensitive, self.sensitive_values
-        else:
-            codes, values = code_classes(self.other[target])
+        if target in self.schema.secrets:
+            own, values = self.secret(target)
+            return own, len(values)
+        codes, values = code_classes(self.other[target])
         assert codes is not None
         return codes, len(values)
 
@@ -127,14 +141,15 @@ class Table:
         numbered = number_names(used, schema)
         kept = None if weights is None else weights[rows]
         coding = Coding.fit(ValueCounts.of(numbered, schema, kept), schema, least)
-        codes, sensitive = coding.encode(numbered)
+        codes, each = coding.encode(numbered)
+        sensitive, secrets = combine(each, coding.sensitive_values)
         dropped = [name for name in frame.columns if name not in used.columns]
         return cls(
             schema,
             coding.hierarchies,
             codes,
             sensitive,
-            coding.sensitive_values,
+            secrets,
             used.select(schema.other),
             rows,
             frame.height if weights is None else int(weights.sum()),

@@ -54,8 +54,9 @@ class Shown:
     of_distinct: Int32
 
 
-def require_cuts(publisher: Publisher[Any]) -> CellPublisher:
-    """Refuse a method that must see every row by itself."""
+def require_cuts(publisher: Publisher[Any], schema: Schema) -> CellPublisher:
+    """Return a method with what the schema asks of it; refuse one that must see every row by itself."""
+    publisher = publisher.settled(schema)
     if isinstance(publisher, CellPublisher) and publisher.takes_weights:
         return publisher
     able = [name for name in publisher_names() if _is_able(name)]
@@ -70,7 +71,7 @@ def _is_able(name: str) -> bool:
 
 def columns_of(schema: Schema) -> list[str]:
     """Return the columns that methods look at."""
-    known = [*schema.quasi, *filter(None, [schema.sensitive, schema.target])]
+    known = [*schema.quasi, *schema.secrets, *filter(None, [schema.target])]
     return list(dict.fromkeys(known))
 
 
@@ -104,8 +105,8 @@ def choose(
     release = assemble_rows(
         table,
         choice,
+        (choice.privacy or publisher.privacy()).guarantees(schema.secrets),
         method=Method(publisher.name, publisher.parameters()),
-        guarantees=(choice.privacy or publisher.privacy()).guarantees(),
         homogeneous=publisher.homogeneous,
         rng=rng,
         seed=seed,
@@ -122,15 +123,16 @@ def _collapsed(release: RowRelease, weights: Int64) -> Shown:
     new = np.ones(len(distinct), np.bool_)
     new[1:] = np.diff(release.cell_of) != 0
     moved = new.copy()
-    if release.sensitive is not None:
-        new[1:] |= np.diff(release.sensitive) != 0
+    for secret in release.secrets:
+        assert secret.codes is not None
+        new[1:] |= np.diff(secret.codes) != 0
     first = np.flatnonzero(new)
     of_distinct = np.full(len(weights), LEFT_OUT, np.int32)
     of_distinct[distinct] = np.cumsum(new) - 1
     few = replace(
         release,
         cell_of=release.cell_of[first],
-        sensitive=None if release.sensitive is None else release.sensitive[first],
+        secrets=tuple(replace(s, codes=None if s.codes is None else s.codes[first]) for s in release.secrets),
         other=pl.DataFrame(),
     )
     cell = (np.cumsum(moved) - 1)[first].astype(np.int32)

@@ -52,8 +52,8 @@ def repeated(shown: Shown) -> Iterator[pl.DataFrame]:
         yield shown.rows[first : last + 1][np.repeat(np.arange(len(times)), times)]
 
 
-def with_others(rows: pl.DataFrame, other: pl.DataFrame, *, has_sensitive: bool) -> pl.DataFrame:
-    """Put *other* columns where they belong: before the sensitive one, which is the last."""
+def with_others(rows: pl.DataFrame, other: pl.DataFrame, n_secrets: int) -> pl.DataFrame:
+    """Put *other* columns where they belong: before the sensitive ones, which are the last."""
     columns = rows.get_columns()
-    at = len(columns) - has_sensitive
+    at = len(columns) - n_secrets
     return pl.DataFrame([*columns[:at], *other.get_columns(), *columns[at:]])

@@ -27,10 +27,10 @@ from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.ordering import ROW, SHOWN, Deal
 from incrowd.engines.parts import Parts, repeated, with_others
 from incrowd.engines.released import DatasetRelease, released
-from incrowd.errors import InputError, ParameterError, SchemaError
+from incrowd.errors import InputError, SchemaError
 from incrowd.publish.publisher import CellPublisher, Progress, Publisher
 from incrowd.release.folder import write_private
-from incrowd.release.seal import DOMAINS, secret_rng
+from incrowd.release.seal import refuse_domains, secret_rng
 from incrowd.schema import Schema
 from incrowd.verify.streamed import check_dataset
 
@@ -61,10 +61,8 @@ def publish_streamed(
     reading, findings
         How the source is to be read, and what is told of it.
     """
-    method, limit = require_cuts(publisher), Memory.of(memory)
-    if domains not in DOMAINS:
-        fact = f"domains is {domains!r}"
-        raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
+    method, limit = require_cuts(publisher, schema), Memory.of(memory)
+    refuse_domains(domains)
     if isinstance(seed, bool) or (seed is not None and seed < 0):
         secret_rng(seed, b"")  # which says what is wrong
     target = Path(output)
@@ -134,8 +132,7 @@ class _Run:
         for number, frame in enumerate(deal.in_order(self._rng)):
             if other:
                 rows = shown.rows[frame[SHOWN].to_numpy()]
-                has_sensitive = shown.release.sensitive is not None
-                parts.write(with_others(rows, frame.select(other), has_sensitive=has_sensitive))
+                parts.write(with_others(rows, frame.select(other), len(shown.release.secrets)))
             maps.append(self.spill / f"rows-{number}.parquet")
             frame.select(pl.col(ROW).alias("row")).write_parquet(maps[-1])
             done += frame.height

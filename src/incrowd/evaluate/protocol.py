@@ -62,7 +62,7 @@ class Rows:
             fact = "The schema has neither a target nor a sensitive column: there is nothing to predict"
             raise SchemaError(fact, "name the column to predict as target in the schema")
         others = [name for name in schema.other if name != schema.target]
-        coded = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+        coded = [*schema.quasi, *schema.secrets]
         require_columns(list(dict.fromkeys([*coded, *schema.other])), source.columns)
         used, rows = kept_rows(source, schema)
         target, features = used[schema.target], used.select(*schema.quasi, *others)

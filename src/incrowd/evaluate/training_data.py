@@ -275,7 +275,7 @@ def _exact_or_weighted(release: RowRelease) -> tuple[Labels, Floats | None, Labe
     found = release.classes()
     if found is not None:
         return found[0].astype(np.int64), None, np.arange(release.n_rows)
-    shares = np.asarray(release.distributions)
+    shares = np.asarray(release.about(str(release.target)).distributions)
     row, label = np.nonzero(shares)
     return label.astype(np.int64), shares[row, label], row.astype(np.int64)
 
@@ -321,8 +321,7 @@ def _generalized(release: RowRelease, rows: pl.DataFrame) -> RowRelease:
         cell_lo=lo,
         cell_hi=hi,
         cell_of=np.arange(len(lo)),
-        sensitive=None if release.manifest.sensitive is None else np.zeros(len(lo), np.int32),
-        cell_counts=None,
+        secrets=tuple(replace(s, codes=np.zeros(len(lo), np.int32), cell_counts=None) for s in release.secrets),
         other=rows.select(release.manifest.other),
         private=None,
     )

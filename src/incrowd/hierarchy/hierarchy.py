@@ -234,7 +234,7 @@ class Hierarchy(ABC):
         key = lo.astype(np.int64) * self.n_leaves + hi
         distinct, inverse = np.unique(key, return_inverse=True)
         names = [self.label(int(a), int(b)) for a, b in zip(*divmod(distinct, self.n_leaves), strict=True)]
-        return pl.Series(names, dtype=pl.String()).gather(inverse)
+        return pl.Series(names, dtype=pl.String())[inverse]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hierarchy) and self.to_dict() == other.to_dict()
@@ -254,8 +254,11 @@ def _rank_text(values: pl.Series, known: pl.Series) -> Codes:
 
 def _rank_numbers(values: pl.Series, known: pl.Series) -> Codes:
     domain = known.to_physical().to_numpy()
-    present = values.is_not_null().to_numpy()
-    numbers = values.to_physical().fill_null(0).to_numpy()
+    physical = values.to_physical() if values.dtype.is_temporal() else values
+    present: npt.NDArray[np.bool_] | bool = True
+    if physical.null_count():
+        present, physical = physical.is_not_null().to_numpy(), physical.fill_null(0)
+    numbers = physical.to_numpy()
     if not len(domain):
         return np.full(len(numbers), OUTSIDE, np.int32)
     low, high = domain.min(), domain.max()

@@ -147,7 +147,7 @@ def _of_parquet(files: Sequence[Path], reading: Reading, root: Path) -> Batches:
         )
         for file in files:
             for batch in _slices(file, columns):
-                yield finish(batch, f"'{file}'", Types.OF_COLUMNS, part)
+                yield finish(batch, f"'{file}'", Types.OF_COLUMNS, part, Findings())
 
     return Batches(tuple(first), f"'{root}'", is_text=False, _read=read)
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from incrowd.errors import InputError, ParameterError
+from incrowd.errors import InputError, ParameterError, counted
 from incrowd.io.date_forms import find_date_form, parse_dates
 from incrowd.io.notation import Notation
+from incrowd.io.reading import Findings
 
 TYPES: dict[str, type[pl.DataType]] = {
     "int": pl.Int64,
@@ -28,6 +29,7 @@ TYPES: dict[str, type[pl.DataType]] = {
 SAMPLE = 1000
 _PLAIN = Notation()
 _ISO_LENGTH = 10
+_LONG = 19  # digits from which whole numbers may need more than 64 bits
 _MISFITS = "declare it as str, correct these rows, or list the text that means missing"
 
 
@@ -60,6 +62,7 @@ def declare(
     frame: pl.DataFrame,
     types: Mapping[str, str],
     where: str,
+    findings: Findings,
     notation: Notation = _PLAIN,
     date_formats: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
@@ -71,7 +74,7 @@ def declare(
         guess = f"did you mean '{close[0]}'? The columns are " if close else "use one of "
         raise InputError(fact, guess + ", ".join(map(repr, frame.columns)))
     return frame.with_columns(
-        _declared(frame[column], kind, notation, formats.get(column)) for column, kind in types.items()
+        _declared(frame[column], kind, notation, formats.get(column), findings) for column, kind in types.items()
     )
 
 
@@ -156,14 +159,15 @@ def _guess_float(text: pl.Series) -> pl.Series:
     if not fits(text, result):
         return result
     # As a float, a whole number beyond 64 bits would merge with its neighbours.
-    if _any_code(text) or text.str.contains(r"^[+-]?\d{19,}$").any():
+    if _any_code(text) or text.filter(text.str.len_bytes() >= _LONG).str.contains(r"^[+-]?\d{19,}$").any():
         return _nothing(text)
     # "nan" and "inf" are numbers only in the company of numbers; alone they may be anybody's words.
     return result if result.is_finite().any() or fits(text, _nothing(text)) else _nothing(text)
 
 
 def _any_code(text: pl.Series) -> bool:
-    # Few numbers start with a zero, and the pattern is slow.
+    # Few numbers start with a sign or a zero, which all sort before 1: comparing is five times faster than looking.
+    text = text.filter(text < "1")
     starts = text.str.starts_with("0") | text.str.starts_with("-0") | text.str.starts_with("+0")
     return bool(text.filter(starts).str.contains(r"^[+-]?0\d").any())
 
@@ -173,7 +177,7 @@ def _guess_date(text: pl.Series) -> pl.Series:
     # is several times faster than a pattern.
     if not (text.str.len_bytes() == _ISO_LENGTH).all() or str(text.min() or "0") < "0":
         return _nothing(text)
-    days = text.str.to_date("%Y-%m-%d", strict=False)
+    days = text.str.to_date("%Y-%m-%d", strict=False, cache=False)  # a cache of days takes twice as long as parsing
     return days if fits(text, days) and not text.str.contains(" ", literal=True).any() else _nothing(text)
 
 
@@ -198,7 +202,9 @@ def _bool(text: pl.Series, words: Mapping[str, bool]) -> pl.Series:
     )
 
 
-def _declared(column: pl.Series, kind: str, notation: Notation, date_format: str | None) -> pl.Series:
+def _declared(
+    column: pl.Series, kind: str, notation: Notation, date_format: str | None, findings: Findings
+) -> pl.Series:
     if column.dtype == TYPES[kind]:
         return column
     if kind == "date" and isinstance(column.dtype, pl.Datetime):
@@ -213,7 +219,10 @@ def _declared(column: pl.Series, kind: str, notation: Notation, date_format: str
         plain = notation.plain(trimmed(text))
         result = _PARSERS[kind](plain) if fits(text, plain) else result
     if (misfits := result.null_count() - text.null_count()) > 0:
-        fact = f"Column '{column.name}' is declared as {kind}, but {misfits} of {len(column)} rows do not fit"
+        first = findings.place(int((result.is_null() & text.is_not_null()).arg_max() or 0))
+        many = "does not fit: it is in" if misfits == 1 else "do not fit, first in"
+        rows = counted(len(column), "row")
+        fact = f"Column '{column.name}' is declared as {kind}, but {misfits} of {rows} {many} {first}"
         raise InputError(fact, hint)
     return without_nan(result).alias(column.name)
 

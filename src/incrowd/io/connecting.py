@@ -26,6 +26,12 @@ PASSWORD = "INCROWD_DB_PASSWORD"
 
 _TIMEOUT = 20  # seconds that a server may take to answer at all; networks that drop packets never do
 _IN_FILES = ("sqlite", "duckdb")
+_MOST_PORT = 65535
+_HARMLESS = re.compile(r"(?:host|port|driver|sslmode|charset|unix_socket|Encrypt|TrustServerCertificate)=[\w.+/%-]*")
+"""Options of URLs that say where a server is and how to talk to it, without which an address is of no use."""
+_NO_DATABASES = dict.fromkeys(
+    ("http", "https", "ftp", "s3", "gs", "abfs", "hdfs"), "copy the file to this machine first, and give its name"
+) | {"file": "give the name of the file without 'file://'"}
 _SERVERS = {
     "postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server", "sqlite": "SQLite",
     "duckdb": "DuckDB", "oracle": "Oracle",
@@ -88,10 +94,10 @@ class Database:
 
 
 def public_url(text: str) -> str:
-    """Return a URL without its password and its options, which may hold one; anything else as it is.
+    """Return a URL without its password, and of its options those that hold none; anything else as it is.
 
-    >>> public_url("postgresql://ada:lovelace@db.example:5432/hospital?sslpassword=x#public.release")
-    'postgresql://ada@db.example:5432/hospital#public.release'
+    >>> public_url("postgresql://ada:lovelace@db.example:5432/hospital?sslpassword=x&sslmode=require#public.release")
+    'postgresql://ada@db.example:5432/hospital?sslmode=require#public.release'
     >>> public_url("data.csv")
     'data.csv'
     """
@@ -102,7 +108,9 @@ def public_url(text: str) -> str:
     # Up to the last @: a password may have one, and hiding too much is better than too little.
     start, at, end = rest.rpartition("@")
     user = start.partition(":")[0] + "@" if at and not start.startswith("/") else start + at
-    return f"{scheme}://{user}{end.partition('?')[0]}{'' if table is None else f'#{table}'}"
+    end, _, options = end.partition("?")
+    kept = "&".join(option for option in options.split("&") if _HARMLESS.fullmatch(option))
+    return f"{scheme}://{user}{end}{f'?{kept}' if kept else ''}{'' if table is None else f'#{table}'}"
 
 
 def split_table(address: str) -> tuple[str, str | None]:
@@ -124,18 +132,40 @@ def is_url(source: object) -> bool:
 
 
 def refuse_broken_url(text: object) -> None:
-    """Refuse what seems to be a database URL and is none, without repeating it: it may hold a password."""
+    """Refuse what seems to be the address of a database and cannot be, without repeating it: it may hold a password."""
     if not isinstance(text, str):
         return
+    kind, _, rest = text.partition(":")
+    plain = kind.lower().partition("+")[0]
     if not is_url(text):
+        if plain in (*_SERVERS, "postgres") and not Path(text).exists():
+            fact = f"The address has too few slashes after '{plain}:'"
+            raise InputError(fact, _example(plain))
         if re.match(r"[A-Za-z][A-Za-z0-9+.\-]+:?/{0,2}[^/\s]*:[^\s]*@", text):
             fact = "The address looks like that of a database, but has no '://' after its kind"
-            raise InputError(fact, "write it like this: postgresql://user@host:5432/name")
+            raise InputError(fact, _example("postgresql"))
         return
-    authority = re.split(r"[/?]", text.partition("://")[2], maxsplit=1)[0]
+    if plain in _NO_DATABASES:
+        fact = f"Addresses of the kind '{plain}://' are not read"
+        raise InputError(fact, _NO_DATABASES[plain])
+    authority = re.split(r"[/?]", rest[2:], maxsplit=1)[0]
+    if plain in _IN_FILES and authority.partition("#")[0]:
+        fact = f"The address has two slashes after '{plain}:', and a file needs three or four"
+        raise InputError(fact, _example(plain))
     if authority.count("@") > 1:
         fact = "The address of the database has more than one '@' before the name of its host"
         raise InputError(fact, "write %40 for an '@' in a password, or give the password in INCROWD_DB_PASSWORD")
+    port = re.search(r":([^\]:]+)$", authority.rpartition("@")[2].partition("#")[0])
+    if port is not None and not (re.fullmatch(r"\d{1,5}", port[1], re.ASCII) and 0 < int(port[1]) <= _MOST_PORT):
+        fact = f"The port in the address is not a whole number from 1 to {_MOST_PORT}"
+        raise InputError(fact, f"{_example(plain)}; write %2F for a '/' in a password, %23 for a '#'")
+
+
+def _example(kind: str) -> str:
+    if kind in _IN_FILES:
+        return f"write {kind}:///name.db for a file in the working folder, and {kind}:////folder/name.db for any other"
+    port = {"mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521}.get(kind, 5432)
+    return f"write it like this: {'postgresql' if kind == 'postgres' else kind}://user@host:{port}/name"
 
 
 def local_file(url: sa.URL) -> Path | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from incrowd.errors import InputError
@@ -106,7 +107,9 @@ def explain(error: BaseException, database: Database, *, doing: str, tables: lis
     url, label = database.url, database.label
     cause, server = cause_of(error), _server(url)
     user, name = url.username or "", _named(error)
+    near = get_close_matches(name.strip("'"), tables or (), n=1)
     listed = f"; the tables are {', '.join(tables[:_SHOWN])}" if tables else ""
+    guess = f"did you mean '{near[0]}'?" if near else f"check the name{listed}"
     who = f" of user '{user}'" if user else ""
     facts = {
         "host": (f"There is no host named '{url.host or ''}'", f"check the name: {database.address}"),
@@ -120,7 +123,7 @@ def explain(error: BaseException, database: Database, *, doing: str, tables: lis
             f"check the name; list the databases with {_databases(url)}",
         ),
         "column": (f"{label} has no column {name or 'that the query names'}", "check the names of columns"),
-        "table": (f"{label} has no table {name or 'that the query names'}", f"check the name{listed}"),
+        "table": (f"{label} has no table {name or 'that the query names'}", guess),
         "changes": (f"{label}: the query would change something, and was opened for reading", "use a select statement"),
         "permission": (f"{label} does not let you {doing}", _rights(database, doing)),
         "busy": (f"{label} is in use by another program", "close the other program, and run it again"),
@@ -150,7 +153,8 @@ def _server(url: sa.URL) -> str:
 
 
 def _at(url: sa.URL, host: str, port: str, user: str) -> str:
-    given = ((host, url.host), (port, url.port), (user, url.username))
+    # A socket's folder and its port are options of the URL.
+    given = ((host, url.host or url.query.get("host")), (port, url.port or url.query.get("port")), (user, url.username))
     return "".join(f" {option} {value}" for option, value in given if value)
 
 

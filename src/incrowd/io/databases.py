@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 FETCH = 50_000
+_SYSTEM = re.compile(r"pg_|information_schema|sys$|system\.|temp|mysql$|performance_schema|db_|INFORMATION_SCHEMA|guest")
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*([^\s(;]*)", re.DOTALL)
 _QUESTIONS = {"select", "with", "values", "table", "from", "show", "describe", "explain", "pragma"}
 # What changes something in a database without sessions that may only read, such as SQL Server, where statements need
@@ -131,9 +132,16 @@ def check_question(query: str, label: str) -> None:
 
 
 def _tables(engine: sa.Engine) -> list[str]:
+    """Return the names of tables and views, those of other schemas with the schema; none of the database's own."""
     import sqlalchemy as sa  # noqa: PLC0415
 
     names: list[str] = []
-    with suppress(sa.exc.SQLAlchemyError):
-        names = sa.inspect(engine).get_table_names()
+    with suppress(sa.exc.SQLAlchemyError, NotImplementedError):
+        about = sa.inspect(engine)
+        own = about.default_schema_name
+        for schema in sorted(about.get_schema_names(), key=lambda name: name != own):
+            short = schema.rpartition(".")[2]  # DuckDB's have the name of the database in front
+            if not _SYSTEM.match(short):
+                found = sorted({*about.get_table_names(schema), *about.get_view_names(schema)})
+                names += found if short in (own, "main") else [f"{short}.{name}" for name in found]
     return names

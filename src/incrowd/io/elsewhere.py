@@ -80,7 +80,7 @@ def storing(
         What to do if a database has the table: refuse it, append to it, or replace it. Files are never replaced.
     """
     for path in () if place.kind == "database" else (place.path, place.cover):
-        refuse_existing(path)
+        refuse_existing(path, replaceable=False)
     cover = Cover.of(manifest, tables, _rule(place))
     if place.kind == "database":
         with storing_tables(place.url, place.table, cover, tables, existing, writing.done) as found:

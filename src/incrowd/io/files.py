@@ -97,7 +97,7 @@ def read_with_findings(
         notify("reading", 0, 0)
         frame = _read_database(source, reading, lambda rows: notify("reading", rows, 0))
         notify("reading", frame.height, max(frame.height, 1))
-        return finish(frame, "The result of the query", Types.OF_COLUMNS, reading)
+        return finish(frame, "The result of the query", Types.OF_COLUMNS, reading, findings)
     path = Path(source)
     given = None if reading.format is None else named_format(reading.format)
     several = None if str(path) == STANDARD_INPUT else files_of(path)
@@ -121,7 +121,7 @@ def read_with_findings(
         fact = f"{where} has no rows"
         raise InputError(fact, "check that the export was complete")
     if kind.types is not Types.NONE:
-        return finish(frame, where, kind.types, reading)
+        return finish(frame, where, kind.types, reading, findings)
     typed = find_types(frame, reading, findings, where, notify)
     if several is not None:
         refuse_changing_types(typed, frame, heights, several, reading)
@@ -177,16 +177,17 @@ def _read_database(url: str, reading: Reading, report: Callable[[int], None]) ->
     return read_query(url, reading.query, report, table=reading.table)
 
 
-def finish(frame: pl.DataFrame, where: str, kind: Types, reading: Reading) -> pl.DataFrame:
+def finish(frame: pl.DataFrame, where: str, kind: Types, reading: Reading, findings: Findings) -> pl.DataFrame:
     """Give the columns of a format with types the declared ones."""
     if not frame.height:
         fact = f"{where} has no rows"
         raise InputError(fact, "check that the export was complete")
-    plain = _without_tokens(to_polars(frame), reading, kind)
+    plain = _without_tokens(to_polars(frame), reading, kind, findings)
     texts = [name for name in reading.date_formats if name in plain.columns and plain[name].dtype == pl.String]
     dates = {name: parse_dates(plain[name], reading.date_formats[name]) for name in texts if name not in reading.types}
     plain = plain.with_columns(days for name, days in dates.items() if days.null_count() == plain[name].null_count())
-    return canonical_columns(declare(plain, reading.types, where, date_formats=reading.date_formats), reading)
+    typed = declare(plain, reading.types, where, findings, date_formats=reading.date_formats)
+    return canonical_columns(typed, reading)
 
 
 def _format(path: Path, given: Format | None) -> Format:
@@ -221,7 +222,7 @@ def _check_input(path: Path, kind: Format, reading: Reading) -> None:
                 raise InputError(fact, f"leave out the {setting}, or give a database URL such as sqlite:///people.db")
     if reading.sheet is not None and not kind.name.startswith("Excel"):
         fact = f"'{path}' is not a workbook and has no sheets"
-        raise InputError(fact, "leave out the sheet")
+        raise InputError(fact, "leave out the sheet; a schema names one in its table [reading]")
     if str(path) == STANDARD_INPUT:
         if kind.types is not Types.NONE:
             fact = f"{kind.name} cannot be read from standard input"
@@ -240,11 +241,13 @@ def _read_file(path: Path, kind: Format, reading: Reading, notify: Progress, fin
     return frame
 
 
-def _without_tokens(frame: pl.DataFrame, reading: Reading, kind: Types) -> pl.DataFrame:
+def _without_tokens(frame: pl.DataFrame, reading: Reading, kind: Types, findings: Findings) -> pl.DataFrame:
     changed = []
     for column in frame:
-        tokens = [*reading.missing_tokens, *reading.missing_codes.get(column.name, ())]
+        codes = reading.missing_codes.get(column.name, ())
+        tokens = [*reading.missing_tokens, *codes]
         if column.dtype == pl.String and tokens:
+            findings.see_codes(column, codes)
             text = without_tokens(column, tokens)
             # One token among numbers has turned the whole column into text.
             mixed = kind is Types.OF_CELLS and text.null_count() > column.null_count()

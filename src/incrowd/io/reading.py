@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+import polars as pl
+
+from incrowd.io.notation import Notation
 
 Note = Callable[[str], None]
 """Called with a sentence about what was found or decided while reading; it never quotes a cell."""
@@ -71,6 +75,7 @@ class Reading:
         return self.date_formats.get(column, self.date_format)
 
 
+_PLAIN = Notation()
 FILE_SETTINGS = ("format", "table", "sheet", "encoding", "delimiter", "decimal", "thousands", "date_format")
 """Settings of a reading that tell how one file is written; a schema may keep them."""
 
@@ -89,12 +94,24 @@ class Findings:
         The same of dates, by column.
     first_line
         The line of a text file in which the first row stands, if each row is one line.
+    codes
+        Those of a column's `missing_codes` that stand in it as they are written.
+    notation
+        How numbers are written in a text file.
     """
 
     note: Note = lambda _text: None
     taken: dict[str, str] = field(default_factory=dict)
     date_formats: dict[str, str] = field(default_factory=dict)
     first_line: int | None = None
+    codes: dict[str, set[str]] = field(default_factory=dict)
+    notation: Notation = _PLAIN
+
+    def see_codes(self, column: pl.Series, codes: Sequence[str]) -> None:
+        """Remember which codes a column of text has, before they become missing values."""
+        if codes:
+            found = column.filter(column.str.strip_chars(" ").is_in(list(codes))).str.strip_chars(" ").unique()
+            self.codes.setdefault(column.name, set()).update(found.to_list())
 
     def take(self, setting: str, value: str, text: str) -> None:
         """Remember a setting that was found, and say so."""

@@ -100,11 +100,12 @@ class Staging:
                 os.close(self.handle)
 
 
-def refuse_existing(target: Path) -> None:
-    """Refuse a target that is there already."""
+def refuse_existing(target: Path, *, replaceable: bool = True) -> None:
+    """Refuse a target that is there already; whoever asks for it may replace it, unless that is never possible."""
     if os.path.lexists(target):
         fact = f"'{target}' already exists"
-        raise InputError(fact, "choose another name, or remove it first; nothing is overwritten unless you ask for it")
+        asked = " say replace=True (--if-exists replace)," if replaceable else ""
+        raise InputError(fact, f"choose another name,{asked} or remove it first")
 
 
 @contextmanager

@@ -6,7 +6,6 @@ What was taken is said and returned, so that it can be written down; what is not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 
@@ -15,7 +14,7 @@ from incrowd.io.columns import SAMPLE, declare, fits, guessed, trimmed, without_
 from incrowd.io.date_forms import check_date_format, find_date_form, looks_like_dates, parse_dates
 from incrowd.io.notation import NAMES, Notation, find_notation, numeric_cells
 from incrowd.io.reading import Findings, Reading
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 
 _MOSTLY = 0.5  # share of numbers from which a column of text is one with faults
 _PAST_DOT = r"^[+-]?(?:\d{1,3}(?:\.\d{3})+|\d{1,3})$"
@@ -32,6 +31,9 @@ def find_types(
     tokens = {
         name: ["", *reading.missing_tokens, *reading.missing_codes.get(name, ())] for name in frame.columns
     }  # fmt: skip
+    for name, codes in reading.missing_codes.items():
+        if name in frame.columns:
+            findings.see_codes(frame[name], codes)
     free = [name for name in frame.columns if name not in reading.types]
     notify("finding types", 0, frame.width)
 
@@ -40,10 +42,9 @@ def find_types(
         return clear(column, tokens[column.name])
 
     typed: dict[str, pl.Series] = {}
-    with ThreadPoolExecutor(workers()) as pool:
-        for done, column in enumerate(pool.map(find, frame)):
-            typed[column.name] = column
-            notify("finding types", done, frame.width)
+    for done, column in enumerate(in_threads(find, frame, frame.height)):
+        typed[column.name] = column
+        notify("finding types", done, frame.width)
     text = {name: column for name, column in typed.items() if column.dtype == pl.String}
 
     def clear_text(name: str) -> pl.Series:
@@ -58,13 +59,14 @@ def find_types(
         sign = NAMES.get(notation.thousands, f"'{notation.thousands}'")
         said = f"Thousands are separated by {sign}; thousands='{notation.thousands}' was taken"
         findings.take("thousands", notation.thousands, said)
+    findings.notation = notation
     formats: dict[str, str] = {}
     for name in free:
         if typed[name].dtype == pl.String:
             typed[name] = _read_otherwise(text[name], notation, reading, findings, formats)
         elif notation.thousands == "." and typed[name].dtype == pl.Float64 and notation.fits(clear_text(name)):
             typed[name] = guessed(notation.plain(clear_text(name)))
-    result = declare(pl.DataFrame(list(typed.values())), reading.types, where, notation, _formats(reading))
+    result = declare(pl.DataFrame(list(typed.values())), reading.types, where, findings, notation, _formats(reading))
     notify("finding types", frame.width, frame.width)
     return result.with_columns(
         _canonical(text[name], kind, notation, reading.date_format_of(name))
@@ -207,10 +209,11 @@ def _say_mostly_numbers(column: pl.Series, sample: pl.Series, notation: Notation
     numbers = parse(text)
     wrong = numbers.null_count() - text.null_count()
     if 0 < wrong < (1 - _MOSTLY) * len(text):
+        first, one = _first(text, numbers, findings), wrong == 1
         findings.note(
-            f"Column '{column.name}' stays text: {counted(wrong, 'row')} of {len(text)}, first in "
-            f"{_first(text, numbers, findings)}, {'is not a number' if wrong == 1 else 'are not numbers'}. Correct "
-            "them, or list what means missing in the schema"
+            f"Column '{column.name}' is text because {counted(wrong, 'row')} of {len(text)}, {'in' if one else 'first in'} "
+            f"{first}, {'is not a number' if one else 'are not numbers'}. Correct {'it' if one else 'them'}, or list what "
+            "means missing in the schema"
         )
 
 

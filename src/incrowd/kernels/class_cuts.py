@@ -181,7 +181,7 @@ def _best_threshold(
         if values.shape[1] > 0:
             values[LEFT, rows[i, SENSITIVE]] += weight
             values[RIGHT, rows[i, SENSITIVE]] -= weight
-        if code == following or min(n_left, n - n_left) < limits.whole[SIZE]:
+        if code == following or min(n_left, n - n_left) < limits.whole[0, SIZE]:
             continue
         if in_node and not _parts_children(child_of, lo, code, following, hi):
             continue
@@ -264,7 +264,7 @@ def cut_classes(
         start, stop, n, node = take(partition)
         budget -= stop - start
         n_parts, m = 0, 0
-        if n >= 2 * limits.whole[SIZE]:
+        if n >= 2 * limits.whole[0, SIZE]:
             n_parts, m = _cut_purest(work, start, stop, n, node, sides, limits, domains, search)
         settle(work, partition, start, stop, n, node, m, n_parts)
 

@@ -26,6 +26,9 @@ _COMPILING = RLock()
 _LOCKED: set[Path] = set()
 _INTERPRET = ContextVar("interpret", default=False)
 
+COMPILE_ALWAYS = os.environ.get("INCROWD_COMPILE", "") not in ("", "0")
+"""Whether small tables, too, go through compiled kernels; tests set it."""
+
 
 class Kernel(Generic[P, R]):
     """A function that is compiled when it is first called, unless the caller said that the work is small."""
@@ -90,7 +93,7 @@ def interpreted(when: bool) -> Iterator[None]:
 
     ``INCROWD_COMPILE=1`` compiles even so.
     """
-    token = _INTERPRET.set(when and not os.environ.get("INCROWD_COMPILE"))
+    token = _INTERPRET.set(when and not COMPILE_ALWAYS)
     try:
         yield
     finally:

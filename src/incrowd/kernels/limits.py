@@ -11,43 +11,100 @@ from incrowd.kernels.jit import kernel
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
-SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED = range(8)
-ENTROPY, T, OVERALL = range(3)
+(
+    SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED, OTHERS_KNOWN
+) = range(9)  # fmt: skip
+ENTROPY, T = range(2)
 TOLERANCE = 1e-12  # of entropies and distances, which are sums of rounded terms
 
 
 class Limits(NamedTuple):
-    """What every group must keep; see `incrowd.privacy`. The table's own distribution stands behind the real limits."""
+    """What every group must keep; see `incrowd.privacy`.
+
+    Attributes
+    ----------
+    whole, real
+        Limits of each sensitive column, [columns x limits]; without such a column there is one row, with the size.
+    overall
+        The table's own distribution of each column's values, one behind the other.
+    first
+        Where each column's values begin in `overall`, and the end.
+    value_of
+        Which value of each column a combination has, [columns x combinations]: groups are counted by combinations.
+    """
 
     whole: Int64
     real: Float64
+    overall: Float64
+    first: Int64
+    value_of: Int32
 
 
 @kernel
 def holds(counts: Int64, n: int, limits: Limits) -> bool:
-    """Tell whether a group of n rows with these sensitive counts keeps every limit."""
-    whole, real = limits.whole, limits.real
-    if n < whole[SIZE]:
+    """Tell whether a group of n rows with these counts of sensitive values keeps every limit of every column."""
+    if n < limits.whole[0, SIZE]:
         return False
     if len(counts) == 0:
         return True
-    largest, distinct, entropy = 0, 0, 0.0
+    if len(limits.whole) == 1:
+        return _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall)
+    for j in range(len(limits.whole)):
+        begin, end = limits.first[j], limits.first[j + 1]
+        own = np.zeros(end - begin, np.int64)
+        for v in range(len(counts)):
+            own[limits.value_of[j, v]] += counts[v]
+        if not _is_diverse(own, n, limits.whole[j], limits.real[j], limits.overall[begin:end]):
+            return False
+        if limits.whole[j, OTHERS_KNOWN] > 0 and not _hold_for_who_knows(counts, j, limits):
+            return False
+    return True
+
+
+@kernel
+def _hold_for_who_knows(counts: Int64, j: int, limits: Limits) -> bool:
+    """Tell whether a column's limits hold in each part of a group that shares a value of another column."""
+    begin, end = limits.first[j], limits.first[j + 1]
+    for other in range(len(limits.whole)):
+        if other == j:
+            continue
+        parts = np.zeros((limits.first[other + 1] - limits.first[other], end - begin), np.int64)
+        sizes = np.zeros(len(parts), np.int64)
+        for v in range(len(counts)):
+            parts[limits.value_of[other, v], limits.value_of[j, v]] += counts[v]
+            sizes[limits.value_of[other, v]] += counts[v]
+        for p in range(len(parts)):
+            if sizes[p] > 0 and not _is_diverse(
+                parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]
+            ):
+                return False
+    return True
+
+
+@kernel
+def _is_diverse(counts: Int64, n: int, whole: Int64, real: Float64, overall: Float64) -> bool:
+    """Tell whether n rows with these counts of one column's values keep its limits, size aside."""
+    largest, distinct = 0, 0
     for count in counts:
         largest = max(largest, count)
-        if count > 0:
-            distinct += 1
-            entropy -= count / n * np.log(count / n)
+        distinct += count > 0
     if largest * whole[SHARE_DENOMINATOR] > n * whole[SHARE_NUMERATOR] or distinct < whole[DISTINCT]:
         return False
-    if entropy < real[ENTROPY] - TOLERANCE:
-        return False
+    if real[ENTROPY] > 0.0:
+        entropy = 0.0
+        for count in counts:
+            if count > 0:
+                entropy -= count / n * np.log(count / n)
+        if entropy < real[ENTROPY] - TOLERANCE:
+            return False
     if whole[RECURSIVE_L] > 0:
         tail = _tail(counts, n, whole[RECURSIVE_L] - 1)
         if largest * whole[C_DENOMINATOR] >= tail * whole[C_NUMERATOR]:
             return False
-    return bool(real[T] >= 1.0 or _distance(counts, n, real, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
+    return bool(real[T] >= 1.0 or _distance(counts, n, overall, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
 
 
 @kernel
@@ -88,11 +145,11 @@ def _tail(counts: Int64, n: int, n_top: int) -> int:
 
 
 @kernel
-def _distance(counts: Int64, n: int, real: Float64, ordered: bool) -> float:
+def _distance(counts: Int64, n: int, overall: Float64, ordered: bool) -> float:
     """Earth mover's distance from the table's distribution, by equal or by ordered ground distance."""
     total, cumulated = 0.0, 0.0
     for v in range(len(counts)):
-        difference = counts[v] / n - real[OVERALL + v]
+        difference = counts[v] / n - overall[v]
         cumulated += difference
         total += abs(cumulated) if ordered else 0.5 * abs(difference)
     return total / max(1, len(counts) - 1) if ordered else total

@@ -164,7 +164,7 @@ def _count(rows: Int32, room: Room, begin: int, end: int) -> None:
 def sides_hold(counts: Int64, n_inside: int, n: int, limits: Limits) -> bool:
     """Tell whether both what is counted inside and the others of all keep every limit."""
     if counts.shape[1] == 0:
-        return bool(min(n_inside, n - n_inside) >= limits.whole[SIZE])
+        return bool(min(n_inside, n - n_inside) >= limits.whole[0, SIZE])
     for v in range(counts.shape[1]):
         counts[OTHER, v] = counts[ALL, v] - counts[INSIDE, v]
     return holds(counts[INSIDE], n_inside, limits) and holds(counts[OTHER], n - n_inside, limits)
@@ -175,7 +175,7 @@ def _best_threshold(
     rows: Int32, n: int, n_codes: int, prices: Prices, room: Room, limits: Limits, best: int, best_uneven: int
 ) -> tuple[int, int, int]:
     """Return loss, unevenness and last value before the best threshold of an attribute that is better than the best."""
-    values, boxes, least, found = room.values, room.boxes, limits.whole[SIZE], NONE
+    values, boxes, least, found = room.values, room.boxes, limits.whole[0, SIZE], NONE
     n_values, counted = room.counts.shape[1], 0
     for v in range(n_values):
         room.counts[INSIDE, v] = 0
@@ -209,7 +209,7 @@ def _best_node(
     Of a range, each value is a node. From low to high, leaves before their parents; nodes at either end are thresholds,
     and were looked at as such.
     """
-    values, boxes, least = room.values, room.boxes, limits.whole[SIZE]
+    values, boxes, least = room.values, room.boxes, limits.whole[0, SIZE]
     n_values, found, found_end = room.counts.shape[1], NONE, NONE
     inside, outside = boxes[SIDES, 0], boxes[SIDES, 1]
     is_tree, level, n_leaves = prices.shape[m, KIND] == TREE, prices.shape[m, COST], prices.shape[m, N_LEAVES]
@@ -300,7 +300,7 @@ def cut_by_loss(work: Work, partition: Partition, room: Room, prices: Prices, li
         start, stop, n, node = take(partition)
         budget -= stop - start
         m = NONE
-        if n >= 2 * limits.whole[SIZE]:
+        if n >= 2 * limits.whole[0, SIZE]:
             _, m, before, last = best_cut(work.rows, start, stop, n, prices, room, limits)
         if m == NONE:
             settle(work, partition, start, stop, n, node, 0, 0)

@@ -80,7 +80,7 @@ def _cut_range(
             behind = cut_behind == (attempt == 1)
             code, n_ties = median if behind else previous, n
             n_left = n_up_to if behind else n_below
-            if n_left < limits.whole[SIZE] or n - n_left < limits.whole[SIZE]:
+            if n_left < limits.whole[0, SIZE] or n - n_left < limits.whole[0, SIZE]:
                 continue
         part_by_code(work, start, stop, n, m, code, n_ties)
         if parts_hold(work, start, stop, 2, n_values, limits):
@@ -117,6 +117,6 @@ def mondrian(
         start, stop, n, node = take(partition)
         budget -= stop - start
         n_parts, m = 0, 0
-        if n >= 2 * limits.whole[SIZE]:
+        if n >= 2 * limits.whole[0, SIZE]:
             n_parts, m = _cut_widest(work, start, stop, n, strict, n_values, limits, domains)
         settle(work, partition, start, stop, n, node, m, n_parts)

@@ -145,7 +145,7 @@ def parts_hold(work: Work, start: int, stop: int, n_parts: int, n_values: int, l
     """Test every part that has rows."""
     sizes = work.scratch[SIZES]
     for p in range(n_parts):
-        if 0 < sizes[p] < limits.whole[SIZE]:
+        if 0 < sizes[p] < limits.whole[0, SIZE]:
             return False
     if n_values == 0:
         return True

@@ -46,7 +46,7 @@ def refine_groups(
             sizes[group[i], part_of[codes[i] - first]] += weights[i] if len(weights) > 0 else 1
     for g in range(n_groups):
         for p in range(n_parts):
-            if 0 < sizes[g, p] < limits.whole[SIZE]:
+            if 0 < sizes[g, p] < limits.whole[0, SIZE]:
                 return 0
     counts = np.zeros((n_groups, n_parts, n_values), np.int64)
     if n_values > 0:

@@ -115,7 +115,7 @@ def parts_keep(
     for j in range(n_parts):
         sizes[label[j]] += parts.size[j]
     for group in range(n_labels):
-        if sizes[group] < limits.whole[SIZE]:
+        if sizes[group] < limits.whole[0, SIZE]:
             return False
     if n_values == 0:
         return True

@@ -89,7 +89,7 @@ def plan(
     least, last
         The least loss of the first i rows, and where their last group begins.
     """
-    n_quasi, k = len(prices.shape), limits.whole[SIZE]
+    n_quasi, k = len(prices.shape), limits.whole[0, SIZE]
     box, costs = np.empty((2, n_quasi), np.int32), np.zeros(n_quasi, np.int64)
     for i in range(begin + 1, end + 1):
         least[i], last[i], loss = WORST, NONE, 0
@@ -280,7 +280,7 @@ def _best_between_poles(
     And the number of rows on the first side. The poles are two rows far apart: the farthest from the first row, and
     the farthest from that one. The order is left in the keys of the room.
     """
-    rows, keys, counts, least, n = bench.rows, room.keys, room.counts, limits.whole[SIZE], stop - start
+    rows, keys, counts, least, n = bench.rows, room.keys, room.counts, limits.whole[0, SIZE], stop - start
     pole = _farthest(rows, start, stop, start, prices)
     other = _farthest(rows, start, stop, pole, prices)
     for i in range(start, stop):
@@ -351,7 +351,7 @@ def recut(bench: Bench, n: int, prices: Prices, room: Room, limits: Limits, most
         n_stack -= 1
         start, stop = stack[2 * n_stack], stack[2 * n_stack + 1]
         m, place, loss = NONE, NONE, WORST
-        if stop - start >= 2 * limits.whole[SIZE] and n_parts + n_stack + 2 <= MOST_PARTS:
+        if stop - start >= 2 * limits.whole[0, SIZE] and n_parts + n_stack + 2 <= MOST_PARTS:
             loss, m, before, last = best_cut(bench.rows, start, stop, stop - start, prices, room, limits)
             between, place = _best_between_poles(bench, start, stop, prices, room, limits)
             if place != NONE and between < loss:

@@ -188,7 +188,7 @@ def _best_threshold(
             right_secrets[v] -= secret_counts[j, v]
         if len(forbidden) > 0 and forbidden[found[j]]:
             continue
-        if alone and (n_left < limits.whole[SIZE] or n - n_left < limits.whole[SIZE]):
+        if alone and (n_left < limits.whole[0, SIZE] or n - n_left < limits.whole[0, SIZE]):
             continue
         gain = own - impurity_times_n(left, n_left, people.logs) - impurity_times_n(right, n - n_left, people.logs)
         if gain > best and _differs(left, n_left, whole, n):

@@ -164,7 +164,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         n_values = len(counts) if privacy.about_sensitive else 0
         coded = classes.astype(np.int32)
         training = Training(codes, self.hierarchies_, coded, len(counts), coded, n_values, self.public_)
-        limits = limits_of(privacy, len(classes), counts)
+        limits = limits_of(privacy, len(classes), {"class": counts})
         with interpreted(codes.size * math.log2(len(codes) + 1) < _FEW_STEPS):
             induced = Induction(training, limits, class_public=self.class_public, gain=self.gain).run()
         self.tree_, self.n_leaves_ = induced.tree, induced.tree.n_leaves
@@ -263,10 +263,8 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         parameters = {"k": self.k, "l": self.l, "max_confidence": self.max_confidence, "gain": self.gain}
         return seal_rows(
             original,
-            table,
-            Cells(lo, hi, cell_of),
+            lambda: (table, Cells(lo, hi, cell_of), self._privacy().guarantees()),
             method=Method("tree", parameters),
-            guarantees=self._privacy().guarantees(),
             homogeneous=True,
             rng=secret_rng(seed, original),
             seed=seed,
@@ -299,7 +297,7 @@ class KAnonymousTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if n < self.k:
             fact = f"k is {self.k}, and with n_samples = {n} there are not so many people"
             raise InfeasibleError(fact, f"use k = {n} or less, or more rows", best={"k": n})
-        privacy.require_feasible(n, counts)
+        privacy.require_feasible(n, {"class": counts})
 
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from incrowd.manifest import Guarantee
 
 LKind = Literal["frequency", "distinct", "entropy", "recursive"]
 Counts = npt.NDArray[np.int64]
+T = TypeVar("T")
+EachColumn: TypeAlias = T | Mapping[str, T]
+"""One setting for every sensitive column, or one for each of them by name."""
 
 _LARGEST_C = 1e9
 
@@ -63,18 +67,21 @@ class Limits:
     recursive_c: Fraction = Fraction(1)
     t: float = 1.0
     ordered: bool = False
+    others_known: bool = False
 
     def arrays(self, n_rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Return whole-number and real limits in the order that the kernel reads, for groups of at most n rows."""
         share = neighbour(self.share, n_rows, above=False)
         c = neighbour(min(self.recursive_c, Fraction(n_rows + 1)), n_rows, above=True)
         whole = [self.size, share.numerator, share.denominator, self.distinct]
-        whole += [self.recursive_l, c.numerator, c.denominator, self.ordered]
+        whole += [self.recursive_l, c.numerator, c.denominator, self.ordered, self.others_known]
         return np.array(whole, np.int64), np.array([self.entropy, self.t], np.float64)
 
 
 class Constraint(ABC):
-    """One promise about every group."""
+    """One promise about every group, and perhaps about one sensitive column; without a name, about each of them."""
+
+    column: str | None = None
 
     @abstractmethod
     def guarantee(self) -> Guarantee:
@@ -125,6 +132,7 @@ class LDiversity(Constraint):
     l: float
     kind: LKind = "frequency"
     c: float = 3.0
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(LKind):
@@ -142,7 +150,8 @@ class LDiversity(Constraint):
 
     def guarantee(self) -> Guarantee:
         """Return the promise of l and its kind."""
-        return Guarantee("l", l=self.l, l_kind=self.kind, c=self.c if self.kind == "recursive" else None)
+        c = self.c if self.kind == "recursive" else None
+        return Guarantee("l", l=self.l, l_kind=self.kind, c=c, column=self.column)
 
     def tighten(self, limits: Limits) -> None:
         """Write the kind's own limit."""
@@ -185,6 +194,7 @@ class TCloseness(Constraint):
 
     t: float
     ordered: bool = False
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if not _is_number(self.t) or not 0 <= self.t <= 1:
@@ -193,7 +203,7 @@ class TCloseness(Constraint):
 
     def guarantee(self) -> Guarantee:
         """Return the promise of t."""
-        return Guarantee("t", t=self.t, ordered=self.ordered)
+        return Guarantee("t", t=self.t, ordered=self.ordered, column=self.column)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for closeness."""
@@ -210,6 +220,7 @@ class Alpha(Constraint):
     """No sensitive value has a share above alpha: with k, the (alpha, k)-anonymity of Wong et al. 2006."""
 
     alpha: float
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if not _is_number(self.alpha) or not 0 < self.alpha <= 1:
@@ -218,7 +229,7 @@ class Alpha(Constraint):
 
     def guarantee(self) -> Guarantee:
         """Return the promise of alpha."""
-        return Guarantee("alpha", alpha=self.alpha)
+        return Guarantee("alpha", alpha=self.alpha, column=self.column)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for a largest share."""
@@ -281,65 +292,135 @@ class LKC(Constraint):
 
 @dataclass(frozen=True)
 class Privacy:
-    """The constraints that a method was asked to keep, together."""
+    """The constraints that a method was asked to keep, together.
+
+    Attributes
+    ----------
+    others_known
+        Whether what is promised of one sensitive column also holds for somebody who has learned another one: in each
+        part of a group whose rows share a value of the other column.
+    """
 
     constraints: tuple[Constraint, ...]
+    others_known: bool = False
 
     @classmethod
     def of(
         cls,
         k: int,
         *,
-        l: float = 1,
-        l_kind: LKind = "frequency",
-        c: float = 3.0,
-        t: float | None = None,
-        alpha: float | None = None,
-        ordered: bool = False,
+        l: EachColumn[float] = 1,
+        l_kind: EachColumn[LKind] = "frequency",
+        c: EachColumn[float] = 3.0,
+        t: EachColumn[float | None] = None,
+        alpha: EachColumn[float | None] = None,
+        ordered: EachColumn[bool] = False,
+        others_known: bool = False,
     ) -> Privacy:
-        """Collect constraints; ``l=1``, ``t=None`` and ``alpha=None`` ask for nothing."""
-        diversity = LDiversity(l, l_kind, c)
-        if ordered and t is None:
-            fact = "ordered is about t, and t was not given"
-            raise ParameterError(fact, "give t, or leave ordered out")
+        """Collect constraints; ``l=1``, ``t=None`` and ``alpha=None`` ask for nothing.
+
+        Each may be a mapping from sensitive columns; a column that it does not name is asked for nothing by it.
+        """
+        columns: dict[str | None, None] = {}
+        for setting in (l, l_kind, c, t, alpha, ordered):
+            columns |= dict.fromkeys(setting) if isinstance(setting, Mapping) else {}
         chosen: list[Constraint] = [KAnonymity(k)]
-        chosen += [diversity] if l > 1 or l_kind == "recursive" else []
-        chosen += [TCloseness(t, ordered)] if t is not None else []
-        chosen += [Alpha(alpha)] if alpha is not None else []
-        return cls(tuple(chosen))
+        for name in columns or (None,):
+            own_kind: LKind = own_of(l_kind, name, "frequency")
+            diversity = LDiversity(own_of(l, name, 1), own_kind, own_of(c, name, 3.0), name)
+            own_t, own_alpha = own_of(t, name, None), own_of(alpha, name, None)
+            own_ordered = own_of(ordered, name, default=False)
+            if own_ordered and own_t is None:
+                fact = "ordered is about t, and t was not given"
+                raise ParameterError(fact, "give t, or leave ordered out")
+            chosen += [diversity] if diversity.l > 1 or own_kind == "recursive" else []
+            chosen += [TCloseness(own_t, own_ordered, name)] if own_t is not None else []
+            chosen += [Alpha(own_alpha, name)] if own_alpha is not None else []
+        if others_known and len(chosen) == 1:
+            fact = "others_known is about l, t and alpha, and none of them was given"
+            raise ParameterError(fact, "give one of them, or leave others_known out")
+        return cls(tuple(chosen), others_known)
 
     @property
     def about_sensitive(self) -> bool:
         """Whether any constraint looks at sensitive values."""
         return any(not isinstance(constraint, KAnonymity) for constraint in self.constraints)
 
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the promises as they stand in a manifest."""
-        return tuple(constraint.guarantee() for constraint in self.constraints)
-
-    def limits(self) -> Limits:
-        """Return what the kernels compare with."""
-        limits = Limits()
+    def for_columns(self, names: Sequence[str]) -> Privacy:
+        """Return these constraints with the names of the columns that each is about; with one column, none is named."""
         for constraint in self.constraints:
-            constraint.tighten(limits)
+            if constraint.column is not None and constraint.column not in names:
+                fact = f"Column {constraint.column!r} has limits of its own, and is not sensitive"
+                raise ParameterError(fact, f"use one of {', '.join(map(repr, names))}" if names else "leave them out")
+        if len(names) < 2:
+            if self.others_known:
+                fact = "others_known is about several sensitive columns, and the schema has not more than one"
+                raise ParameterError(fact, "leave it out, or give other columns the role 'sensitive'")
+            return Privacy(tuple(replace(c, column=None) if c.column else c for c in self.constraints))  # type: ignore[type-var]
+        found: list[Constraint] = [c for c in self.constraints if isinstance(c, KAnonymity)]
+        for name in names:
+            own = [c for c in self.constraints if not isinstance(c, KAnonymity) and c.column in (None, name)]
+            found += [c if isinstance(c, LKC) else replace(c, column=name) for c in own]  # type: ignore[type-var]
+        return Privacy(tuple(dict.fromkeys(found)), self.others_known)
+
+    def guarantees(self, names: Sequence[str] = ()) -> tuple[Guarantee, ...]:
+        """Return the promises about a table with these sensitive columns, as they stand in a manifest."""
+        own = self.for_columns(names)
+        found = (constraint.guarantee() for constraint in own.constraints)
+        if not self.others_known:
+            return tuple(found)
+        return tuple(replace(promise, others_known=True) if promise.column else promise for promise in found)
+
+    def limits(self, name: str | None = None) -> Limits:
+        """Return what the kernels compare with, for one of the sensitive columns."""
+        limits = Limits(others_known=self.others_known)
+        for constraint in self.constraints:
+            if constraint.column in (None, name):
+                constraint.tighten(limits)
         return limits
 
-    def require_feasible(self, n_rows: int, counts: Counts, *, values_are_ordered: bool = True) -> None:
-        """Refuse what even one group of all rows would not satisfy, with the closest setting in the error."""
-        if self.about_sensitive and counts.size == 0:
+    def require_feasible(self, n_rows: int, counts: Mapping[str, Counts], ordered: Sequence[str] = ()) -> None:
+        """Refuse what even one group of all rows would not satisfy, with the closest setting in the error.
+
+        Parameters
+        ----------
+        counts
+            How often each value of each sensitive column occurs.
+        ordered
+            The sensitive columns whose values have an order of their own.
+        """
+        own = self.for_columns(list(counts))
+        if own.about_sensitive and not counts:
             fact = "Parameters l, t, alpha and LKC are about sensitive values, and the schema has no sensitive column"
             raise SchemaError(fact, "give a column the role 'sensitive', or ask for k only")
-        if not values_are_ordered and any(isinstance(c, TCloseness) and c.ordered for c in self.constraints):
-            fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
-            raise ParameterError(fact, "leave ordered out, or code the values as numbers")
-        found = [best for constraint in self.constraints if (best := constraint.best(n_rows, counts)) is not None]
-        if found:
-            best = {name: value for setting in found for name, value in setting.items()}
-            asked = ", ".join(constraint.guarantee().text for constraint in self.constraints)
-            reached = ", ".join(f"{name} = {value:g}" for name, value in best.items())
+        for constraint in own.constraints:
+            named = constraint.column or next(iter(counts), "")
+            if isinstance(constraint, TCloseness) and constraint.ordered and named not in ordered:
+                fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
+                raise ParameterError(fact, "leave ordered out, or code the values as numbers")
+        best: dict[str, Any] = {}
+        for constraint in own.constraints:
+            for name in [constraint.column] if constraint.column else list(counts) or [""]:
+                reached = constraint.best(n_rows, counts.get(name, np.empty(0, np.int64)))
+                for key, value in (reached or {}).items():
+                    best[key] = best.get(key, {}) | {name: value} if constraint.column else value
+        if best:
+            asked = ", ".join(constraint.guarantee().text for constraint in own.constraints)
+            closest = ", ".join(f"{name} = {_written(value)}" for name, value in best.items())
             fact = f"No release of a table with {counted(n_rows, 'row')} can keep {asked}"
-            hint = f"use {reached}, the closest that this table can reach"
+            hint = f"use {closest}, the closest that this table can reach"
             raise InfeasibleError(fact, hint, best=best)
+
+
+def own_of(setting: EachColumn[T], name: str | None, default: T) -> T:
+    """Return the setting of one sensitive column."""
+    return setting.get(str(name), default) if isinstance(setting, Mapping) else setting
+
+
+def _written(value: float | Mapping[str, float]) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{number:g} for {name!r}" for name, number in value.items())
+    return f"{value:g}"
 
 
 def _is_number(value: object) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.coding import Table
 from incrowd.kernels.nsvdist import mean_shares
+from incrowd.publish.blocks import Limited
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
@@ -26,27 +26,30 @@ class BlockShares(NamedTuple):
     block_of
         The block of each row.
     shares
-        Shares of values in each block, [blocks x values].
-    cap
-        The most of `_PARTS` parts that a value may have.
+        Of each sensitive column, shares of values in each block, [blocks x values].
+    caps
+        The most of `_PARTS` parts that a value may have, of each sensitive column.
     """
 
     block_of: Int64
-    shares: Float64
-    cap: int
+    shares: tuple[Float64, ...]
+    caps: tuple[int, ...]
 
     @classmethod
-    def of(cls, table: Table, block_of: Int64, l: Fraction) -> BlockShares:
+    def of(cls, block_of: Int64, secrets: Sequence[Limited]) -> BlockShares:
         """Count the values in blocks; no share of a mean may be above 1/l."""
-        assert table.sensitive is not None
-        n_values = len(table.sensitive_values)
-        counts = np.bincount(block_of * n_values + table.sensitive).astype(np.float64)
-        counts = np.pad(counts, (0, (int(block_of.max()) + 1) * n_values - len(counts))).reshape(-1, n_values)
-        return cls(block_of, counts / counts.sum(axis=1, keepdims=True), int(_PARTS / l))
+        n_blocks = int(block_of.max()) + 1
+        shares = []
+        for secret in secrets:
+            counts = np.bincount(block_of * secret.n_values + secret.codes, minlength=n_blocks * secret.n_values)
+            table = counts.astype(np.float64).reshape(-1, secret.n_values)
+            shares.append(table / table.sum(axis=1, keepdims=True))
+        return cls(block_of, tuple(shares), tuple(int(_PARTS / secret.l) for secret in secrets))
 
     def mean_parts(self, members: Int64) -> Int32:
-        """Return the mean shares of members' blocks, [rows x members], in parts."""
-        return in_parts(mean_shares(self.block_of, self.shares, members), _PARTS, self.cap)
+        """Return the mean shares of members' blocks, [rows x members], in parts, one sensitive column after another."""
+        means = (mean_shares(self.block_of, shares, members) for shares in self.shares)
+        return np.hstack([in_parts(mean, _PARTS, cap) for mean, cap in zip(means, self.caps, strict=True)])
 
 
 def in_parts(shares: Float64, n_parts: int, cap: int) -> Int32:

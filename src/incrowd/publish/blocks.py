@@ -45,7 +45,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.coding import Table
+from incrowd.coding import Secret, Table
 from incrowd.kernels.forest import add_shares, grow
 from incrowd.kernels.information import n_log_n
 from incrowd.runs import workers
@@ -78,16 +78,34 @@ class _Axes(NamedTuple):
     positions: Float64
 
 
-def blocks_of(table: Table, k: int, l: Fraction, rng: np.random.Generator) -> Int64:
-    """Return the block of each row, numbered from 0; the whole table must keep k and l."""
-    assert table.sensitive is not None
-    values, n_values = table.sensitive.astype(np.int64), len(table.sensitive_values)
-    axes = _axes(table, values, n_values, k, rng)
+class Limited(NamedTuple):
+    """A sensitive column, and the l that blocks keep of it.
+
+    Attributes
+    ----------
+    codes
+        The value of each row.
+    """
+
+    codes: Int64
+    n_values: int
+    l: Fraction
+
+    @classmethod
+    def of(cls, table: Table, secret: Secret, l: Fraction) -> Limited:
+        """Take a sensitive column of a table."""
+        assert table.sensitive is not None
+        return cls(secret.codes(table.sensitive).astype(np.int64), len(secret.values), l)
+
+
+def blocks_of(table: Table, k: int, secrets: Sequence[Limited], rng: np.random.Generator) -> Int64:
+    """Return the block of each row, numbered from 0; the whole table must keep k, and l of each sensitive column."""
+    axes = _axes(table, secrets, k, rng)
     block_of = np.empty(table.n_rows, np.int64)
     stack, n_blocks = [rng.permutation(table.n_rows)], 0  # stable sorting keeps ties in random order
     while stack:
         rows = stack.pop()
-        sides = _cut(rows, axes, values, n_values, k, l, rng)
+        sides = _cut(rows, axes, secrets, k, rng)
         if sides is None:
             block_of[rows] = n_blocks
             n_blocks += 1
@@ -97,7 +115,7 @@ def blocks_of(table: Table, k: int, l: Fraction, rng: np.random.Generator) -> In
 
 
 def _cut(
-    rows: Int64, axes: _Axes, values: Int64, n_values: int, k: int, l: Fraction, rng: np.random.Generator
+    rows: Int64, axes: _Axes, secrets: Sequence[Limited], k: int, rng: np.random.Generator
 ) -> tuple[Int64, Int64] | None:
     """Return two sides of about equal size that keep k and l, or ``None``."""
     n_blocks = len(rows) // k
@@ -114,17 +132,15 @@ def _cut(
             order = rows[np.argsort(places[:, axis], kind="stable")]
             at = round(len(rows) * n_left / n_blocks)
             sides = order[:at], order[at:]
-            if _keep(sides, values, n_values, l):
+            if _keep(sides, secrets):
                 return sides
             widest = order if widest is None else widest
-        if widest is not None and (mixed := _mixed(widest, values, n_values, l, rng)):
+        if widest is not None and (mixed := _mixed(widest, secrets, rng)):
             return mixed
     return None
 
 
-def _mixed(
-    order: Int64, values: Int64, n_values: int, l: Fraction, rng: np.random.Generator
-) -> tuple[Int64, Int64] | None:
+def _mixed(order: Int64, secrets: Sequence[Limited], rng: np.random.Generator) -> tuple[Int64, Int64] | None:
     """Exchange people of two halves, drawn by chance, until both keep l; ``None`` if half of them are not enough.
 
     Halves are equal, because the smaller of two sides would most likely be the one that broke l.
@@ -133,21 +149,22 @@ def _mixed(
     left, right = rng.permutation(order[:half]), rng.permutation(order[half:])
     for n in range(step := max(_EXCHANGED, half // 50), half // 2 + 1, step):
         sides = np.concatenate([right[:n], left[n:]]), np.concatenate([left[:n], right[n:]])
-        if _keep(sides, values, n_values, l):
+        if _keep(sides, secrets):
             return rng.permutation(sides[0]), rng.permutation(sides[1])
     return None
 
 
-def _keep(sides: Sequence[Int64], values: Int64, n_values: int, l: Fraction) -> bool:
-    """Tell whether no value has more than 1/l of either side."""
-    return all(np.bincount(values[side], minlength=n_values).max() <= int(len(side) / l) for side in sides)
+def _keep(sides: Sequence[Int64], secrets: Sequence[Limited]) -> bool:
+    """Tell whether no value of a sensitive column has more than 1/l of either side."""
+    return all(np.bincount(own.codes[side]).max() <= int(len(side) / own.l) for side in sides for own in secrets)
 
 
-def _axes(table: Table, values: Int64, n_values: int, k: int, rng: np.random.Generator) -> _Axes:
+def _axes(table: Table, secrets: Sequence[Limited], k: int, rng: np.random.Generator) -> _Axes:
     """Return the orders in which rows can be cut: by their chances, and by single quasi-identifiers."""
     if table.n_rows < _FEW_ROWS:
         return _Axes(np.empty((table.n_rows, 0)), _positions(table))
-    chances, gains = chances_of(table, values, n_values, k, rng)
+    found = [chances_of(table, own.codes, own.n_values, k, rng) for own in secrets]
+    chances, gains = np.hstack([own for own, _ in found]), np.sum([told for _, told in found], axis=0)
     centred = chances - chances.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     return _Axes(centred @ directions, _positions(table) * (gains if gains.any() else 1))

@@ -30,7 +30,7 @@ class ClassCuts:
     @classmethod
     def of(cls, table: Table, privacy: Privacy, k: int) -> ClassCuts:
         """Prepare a table; the sensitive values are looked at if a constraint is about them."""
-        n_values = len(table.sensitive_values) if privacy.about_sensitive else 0
+        n_values = table.n_values if privacy.about_sensitive else 0
         classes, n_classes = table.classes
         columns = [classes, table.sensitive if n_values else None]
         cutting = Cutting.of(table, k, flatten(table.hierarchies), columns)

@@ -24,7 +24,7 @@ def cut_globally(table: Table, domains: Domains, bounds: Limits, n_values: int, 
     A range whose cut is not allowed is never tried again: groups only get smaller, and a constraint that fails for a
     group fails for some part of it.
     """
-    n, k = table.n_rows, int(bounds.whole[SIZE])
+    n, k = table.n_rows, int(bounds.whole[0, SIZE])
     n_kept = len(table.codes)
     weights = np.empty(0, np.int64) if table.weights is None else table.weights
     sensitive = np.zeros(n_kept, np.int32) if table.sensitive is None else table.sensitive

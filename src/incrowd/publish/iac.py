@@ -20,7 +20,7 @@ from incrowd.domains import limits
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.groups import count_by_group, label_groups
-from incrowd.kernels.limits import SIZE, Limits, groups_hold, unions_hold
+from incrowd.kernels.limits import SIZE, groups_hold, unions_hold
 from incrowd.losses import information_of_sums, normalized_divergence
 from incrowd.privacy import Privacy
 from incrowd.publish.publisher import Choice, Progress
@@ -201,10 +201,12 @@ class Suppression:
         """Order the groups of a table, which may be a part of a `whole`, by what this privacy asks for besides k."""
         table, n_groups = generalized.table, len(generalized.sizes)
         bounds = limits(privacy, whole or table)
-        bounds = Limits(np.where(np.arange(len(bounds.whole)) == SIZE, 1, bounds.whole), bounds.real)
+        asked = bounds.whole.copy()
+        asked[0, SIZE] = 1
+        bounds = bounds._replace(whole=asked)
         counts = np.zeros((n_groups, 0), np.int64)
         if privacy.about_sensitive and table.sensitive is not None:
-            counts = count_by_group(generalized.group_of, table.sensitive, n_groups, len(table.sensitive_values))
+            counts = count_by_group(generalized.group_of, table.sensitive, n_groups, table.n_values)
         keeps = groups_hold(counts, generalized.sizes, bounds)
         order = np.lexsort((*generalized.lo.T[::-1], generalized.sizes, keeps))
         sizes = generalized.sizes[order]

@@ -162,7 +162,7 @@ class KACTUS(GroupPublisher):
         bounds = limits(self.privacy(), table)
         if not self.privacy().about_sensitive or table.sensitive is None:
             return _Needs(bounds, np.zeros(table.n_rows, np.int32), 0)
-        return _Needs(bounds, table.sensitive, len(table.sensitive_values))
+        return _Needs(bounds, table.sensitive, table.n_values)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class LossCuts:
     @classmethod
     def of(cls, table: Table, privacy: Privacy, k: int) -> LossCuts:
         """Prepare a table; the sensitive values are looked at if a constraint is about them."""
-        n_values = len(table.sensitive_values) if privacy.about_sensitive else 0
+        n_values = table.n_values if privacy.about_sensitive else 0
         cutting = Cutting.of(table, k, flatten(table.hierarchies), [table.sensitive if n_values else None])
         prices = make_prices(table, np.arange(table.n_quasi), "lm")
         return cls(cutting, prices, limits(privacy, table), make_room(table, len(cutting.rows), n_values))

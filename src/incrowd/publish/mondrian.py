@@ -108,7 +108,7 @@ class Mondrian(GroupPublisher):
         """Choose the cells."""
         del rng
         domains, bounds = flatten(table.hierarchies), limits(self.privacy(), table)
-        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
+        n_values = table.n_values if self.privacy().about_sensitive else 0
         if self.recoding == "single":
             return cut_globally(table, domains, bounds, n_values, progress)
         if self.cut == "loss":

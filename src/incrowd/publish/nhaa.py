@@ -190,7 +190,7 @@ class NHAA(CellPublisher):
     def _arrange(self, table: Table, order: Int64, start: Int64, progress: Progress) -> Int64:
         """Return rows in an order in which any l neighbours on a ring differ."""
         assert table.sensitive is not None
-        values, n_values = table.sensitive[order], len(table.sensitive_values)
+        values, n_values = table.sensitive[order], table.n_values
         longest = int(np.diff(start).max())
         per_value = [np.empty(min(longest, n_values) + 1, np.int64) for _ in range(8)]
         work = Values(np.full(n_values, NONE), np.empty(longest, np.int64), np.empty(longest, np.int64), *per_value)

@@ -54,15 +54,17 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from incrowd.coding import Table
+from incrowd.coding import Secret, Table
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, PrivacyWarning, SchemaError
 from incrowd.kernels.boxes import RANK, START, STOP, TABLE, Prices, build_tree
 from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nsvdist import Index, search
-from incrowd.privacy import Privacy, exact
+from incrowd.privacy import EachColumn, Privacy, exact
+from incrowd.privacy.constraints import own_of
 from incrowd.publish.block_shares import BlockShares
-from incrowd.publish.blocks import blocks_of
+from incrowd.publish.blocks import Limited, blocks_of
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.prices import Loss, make_prices, tables_first
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
@@ -94,7 +96,8 @@ class NSVDist(CellPublisher):
     k
         Number of originals behind each released row.
     l
-        Diversity: no share in a distribution is above 1/l. Any real number, at least 1.
+        Diversity: no share in a distribution is above 1/l. Any real number, at least 1; with several sensitive columns
+        perhaps one for each, ``l={"diagnosis": 3}``. Only ``mode="hardened"`` protects several.
     loss
         What the search keeps small: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``. Plain entropy can fall when a
         cell grows, so its bounds are weaker and the search takes many times longer.
@@ -107,7 +110,7 @@ class NSVDist(CellPublisher):
     """
 
     k: int
-    l: float = 1
+    l: EachColumn[float] = 1
     mode: Mode = "hardened"
     loss: Loss = "lm"
     presplit: int | Literal["auto"] | None = "auto"
@@ -118,6 +121,7 @@ class NSVDist(CellPublisher):
     kind: ClassVar[str] = "non-homogeneous"
     cost: ClassVar[str] = "about k n^1.5 M"
     homogeneous: ClassVar[bool] = False
+    several: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.privacy()
@@ -140,11 +144,11 @@ class NSVDist(CellPublisher):
     @property
     def cap(self) -> int:
         """Largest number of members with the same sensitive value: floor(k / l), in exact arithmetic."""
-        return int(self.k / exact(self.l))
+        return int(self.k / exact(own_of(self.l, None, 1)))  # mode="paper" has one sensitive column
 
     def require_feasible(self, table: Table) -> None:
         """Refuse what no release of this table can keep."""
-        n_values = len(table.sensitive_values)
+        n_values = sum(len(secret.values) for secret in table.secrets)
         if n_values == 0:
             fact = "NSVDist publishes distributions of sensitive values, and the schema has no sensitive column"
             raise SchemaError(fact, "give a column the role 'sensitive', or use a method that does not need one")
@@ -153,6 +157,9 @@ class NSVDist(CellPublisher):
             raise IncompatibleError(
                 fact, "make the sensitive column coarser, or use a method that publishes exact values"
             )
+        if self.mode == "paper" and len(table.secrets) > 1:
+            fact = f"mode='paper' protects one sensitive column, and the schema has {len(table.secrets)}"
+            raise IncompatibleError(fact, "use mode='hardened', or a method that forms groups, such as best_cuts")
         if self.mode == "paper" and table.schema.other:
             named = ", ".join(map(repr, table.schema.other))
             fact = f"mode='paper' cannot publish the other column {named}: a person may fit a single row"
@@ -161,7 +168,8 @@ class NSVDist(CellPublisher):
         if self.mode == "hardened":
             super().require_feasible(table)
         else:
-            require_members(self.k, self.l, self.cap, table.sensitive_counts, table.n_rows)
+            l = own_of(self.l, None, 1)
+            require_members(self.k, l, self.cap, table.sensitive_counts, table.n_rows)
 
     def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run."""
@@ -173,12 +181,15 @@ class NSVDist(CellPublisher):
             warnings.warn(RISK, PrivacyWarning, stacklevel=3)
             rank = rng.permutation(table.n_rows)
             return choose_members(table, rank, self.k, self.cap, self.loss, self._parts(table, rng, self.cap), progress)
-        l = exact(self.l)
-        block_of = blocks_of(table, self.k, l, rng.spawn(1)[0])  # how often it draws depends on values: not from rng
-        blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), sensitive_values=table.sensitive_values[:1])
+        secrets = [Limited.of(table, secret, exact(own_of(self.l, secret.name, 1))) for secret in table.secrets]
+        block_of = blocks_of(
+            table, self.k, secrets, rng.spawn(1)[0]
+        )  # how often it draws depends on values: not from rng
+        nothing = Secret(pl.Series("", [""]), np.zeros(1, np.int32))
+        blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), secrets=(nothing,))
         rank = rng.permutation(table.n_rows)
         parts = self._parts(blank, rng, self.k)
-        shares = BlockShares.of(table, block_of, l)
+        shares = BlockShares.of(block_of, secrets)
         return choose_members(blank, rank, self.k, self.k, self.loss, parts, progress, shares)
 
     def part_rows(self, n_rows: int) -> int | None:
@@ -232,7 +243,7 @@ def choose_members(
     """Search every row's members within its part of the table; they count with their values, or by blocks."""
     columns = tables_first(table, loss)
     prices = make_prices(table, columns, loss)
-    n, n_values = table.n_rows, len(table.sensitive_values)
+    n, n_values = table.n_rows, table.n_values
     cells_lo, cells_hi, cells_counts, cells_members = [], [], [], []
     cell_of = np.empty(n, np.int64)
     n_cells, n_done = 0, 0

@@ -48,7 +48,7 @@ from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.privacy import LKC, Alpha, Constraint, KAnonymity, LDiversity, Privacy
-from incrowd.publish.publisher import CellPublisher, Choice, Progress
+from incrowd.publish.publisher import CellPublisher, Choice, Progress, require_feasible
 from incrowd.publish.specialize import Rule, discernibility, info_gain, specialize
 from incrowd.verify.promises import COMBINATION_BUDGET
 
@@ -126,7 +126,7 @@ class PAIS(CellPublisher):
             raise SchemaError(fact, "give a column the role 'sensitive', or leave L out: k over all quasi-identifiers")
         asks_about_sensitive = self.privacy().about_sensitive or table.sensitive is not None
         feasible = Privacy((self._lkc(L),)) if asks_about_sensitive else self.privacy()
-        feasible.require_feasible(table.n_rows, table.sensitive_counts)
+        require_feasible(feasible, table)
 
     def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run."""
@@ -137,7 +137,7 @@ class PAIS(CellPublisher):
         """Choose the cells."""
         del rng
         lkc = self._lkc(self._n_known(table))
-        n_values = len(table.sensitive_values) if lkc.confidence < 1 else 0
+        n_values = table.n_values if lkc.confidence < 1 else 0
         rule = Rule(limits(Privacy((lkc,)), table), n_values, lkc.L)
         if self.score == "discernibility":
             one_class = np.zeros(len(table.codes), np.int32), 1

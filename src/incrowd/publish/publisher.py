@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import polars as pl
 
 from incrowd import io
 from incrowd.coding import Table
+from incrowd.domains import limits
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.kernels.jit import interpreted
-from incrowd.manifest import Method
+from incrowd.kernels.limits import groups_hold
+from incrowd.manifest import Guarantee, Method
 from incrowd.privacy import Privacy
-from incrowd.privacy.constraints import LKind
+from incrowd.privacy.constraints import EachColumn, LKind, own_of
 from incrowd.release import Release, RowRelease
 from incrowd.release.seal import Cells, seal_rows, secret_rng
 from incrowd.schema import Schema
@@ -58,6 +61,8 @@ class Publisher(ABC, Generic[AnyRelease]):
     kind: ClassVar[str]
     cost: ClassVar[str]
     needs_hierarchies: ClassVar[bool] = False
+    several: ClassVar[bool] = False
+    """Whether the method protects several sensitive columns at once."""
 
     @abstractmethod
     def privacy(self) -> Privacy:
@@ -66,7 +71,44 @@ class Publisher(ABC, Generic[AnyRelease]):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain data, as a manifest lists them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not given.get("others_known", True):
+            del given["others_known"]  # as in releases that were made before there was such a parameter
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+
+    def settled(self, schema: Schema) -> Self:
+        """Return this method with the limits that the schema asks of single columns among its parameters.
+
+        Refuses what the method cannot keep; what it was asked for itself must not say otherwise.
+        """
+        if len(schema.secrets) > 1 and not self.several:
+            fact = f"Method {self.name!r} protects one sensitive column, and the schema has {len(schema.secrets)}"
+            raise IncompatibleError(fact, "use a method that forms groups, such as best_cuts or mondrian, or nsvdist")
+        asked = {name: schema.attributes[name].limits for name in schema.secrets}
+        known = {field.name: field for field in fields(self)}
+        for column, own in asked.items():
+            lost = [name for name in own if name not in known]
+            if lost:
+                fact = f"Method {self.name!r} has no {', '.join(lost)}, which the schema asks for column {column!r}"
+                raise IncompatibleError(fact, "use a method that forms groups, such as best_cuts or mondrian")
+        changed = {name for own in asked.values() for name in own}
+        changed |= {name for name in known if isinstance(getattr(self, name), Mapping)}
+        return replace(self, **{name: self._each(known[name], asked) for name in known if name in changed})
+
+    def _each(self, field: Field[Any], asked: Mapping[str, Mapping[str, Any]]) -> Any:  # noqa: ANN401
+        """Return one setting for each sensitive column, or the only one."""
+        default, given = field.default if field.default is not MISSING else None, getattr(self, field.name)
+        strange = [name for name in given if name not in asked] if isinstance(given, Mapping) else []
+        if strange or not asked:
+            fact = f"{field.name} is given for {', '.join(map(repr, strange))}, which the schema has not as sensitive"
+            raise ParameterError(fact, f"use one of {', '.join(map(repr, asked))}" if asked else "give one number")
+        each = {}
+        for column, own in asked.items():
+            mine = own_of(given, column, default)
+            each[column] = own.get(field.name, mine)
+            if mine not in (default, each[column]):
+                fact = f"{field.name} is {mine!r}, and the schema asks for {each[column]!r} of column {column!r}"
+                raise ParameterError(fact, "leave one of them out")
+        return each if len(asked) > 1 else next(iter(each.values()))
 
     def publish(
         self,
@@ -101,7 +143,7 @@ class Publisher(ABC, Generic[AnyRelease]):
             `ProjectionRelease` if the method publishes projections.
         """
         report = progress or (lambda _stage, _done, _total: None)
-        return self._release(Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame)))
+        return self.settled(schema)._release(Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame)))
 
     @abstractmethod
     def _release(self, run: Run) -> AnyRelease:
@@ -127,27 +169,28 @@ class CellPublisher(Publisher[RowRelease]):
 
     def require_feasible(self, table: Table) -> None:
         """Refuse what no release of this table can keep: what one group of all rows would not."""
-        ordered = type_of(table.sensitive_values) in ("int", "float", "date")
-        self.privacy().require_feasible(table.n_rows, table.sensitive_counts, values_are_ordered=ordered)
+        require_feasible(self.privacy(), table)
 
     def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run; when that is not often, they are not compiled."""
         return table.codes.size * float(np.log2(table.n_rows + 1))
 
     def _release(self, run: Run) -> RowRelease:
-        run.progress("coding", 0, 1)
-        table = Table.encode(run.original, run.schema, least=self.rare(run.schema))
-        run.progress("coding", 1, 1)
-        self.require_feasible(table)
         rng = secret_rng(run.seed, run.original)
-        with interpreted(self.n_steps(table) < _FEW_STEPS):
-            choice = self.choose(table, rng, run.progress)
+
+        def choose() -> tuple[Table, Choice, Sequence[Guarantee]]:
+            run.progress("coding", 0, 1)
+            table = Table.encode(run.original, run.schema, least=self.rare(run.schema))
+            run.progress("coding", 1, 1)
+            self.require_feasible(table)
+            with interpreted(self.n_steps(table) < _FEW_STEPS):
+                choice = self.choose(table, rng, run.progress)
+            return table, choice, (choice.privacy or self.privacy()).guarantees(table.schema.secrets)
+
         return seal_rows(
             run.original,
-            table,
-            choice,
+            choose,
             method=Method(self.name, self.parameters()),
-            guarantees=(choice.privacy or self.privacy()).guarantees(),
             homogeneous=self.homogeneous,
             rng=rng,
             seed=run.seed,
@@ -159,9 +202,9 @@ class CellPublisher(Publisher[RowRelease]):
     def rare(self, schema: Schema) -> float:
         """Return the number of rows below which a value is rare: k, or any number where the class is protected."""
         privacy = self.privacy()
-        if privacy.about_sensitive and schema.target == schema.sensitive:
+        if privacy.about_sensitive and (not schema.secrets or schema.target in schema.secrets):
             return math.inf
-        return max((g.crowd for g in privacy.guarantees() if g.crowd is not None), default=1)
+        return privacy.limits().size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,23 +222,47 @@ class GroupPublisher(CellPublisher):
         Closeness of sensitive distributions to the table's; `ordered` uses the order of the values.
     alpha
         Largest share of a sensitive value.
+    others_known
+        Keep the limits of each sensitive column for somebody, too, who has learned another of them.
+
+    With several sensitive columns, each of `l`, `l_kind`, `c`, `t`, `ordered` and `alpha` is one setting for all of
+    them, or a mapping: ``l={"diagnosis": 3}`` asks for nothing of the others.
     """
 
     k: int
-    l: float = 1
-    l_kind: LKind = "frequency"
-    c: float = 3.0
-    t: float | None = None
-    ordered: bool = False
-    alpha: float | None = None
+    l: EachColumn[float] = 1
+    l_kind: EachColumn[LKind] = "frequency"
+    c: EachColumn[float] = 3.0
+    t: EachColumn[float | None] = None
+    ordered: EachColumn[bool] = False
+    alpha: EachColumn[float | None] = None
+    others_known: bool = False
 
     promise: ClassVar[str] = "k, l (all kinds), t, alpha"
+    several: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.privacy()
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What groups are to keep, as parameters of any method that forms groups."""
+        return {field.name: getattr(self, field.name) for field in fields(GroupPublisher)}
+
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""
-        return Privacy.of(
-            self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, alpha=self.alpha, ordered=self.ordered
-        )
+        return Privacy.of(**self.asked)
+
+
+def require_feasible(privacy: Privacy, table: Table) -> None:
+    """Refuse what not even one group of all rows of this table keeps."""
+    counts = {secret.name: secret.counts(table.sensitive_counts) for secret in table.secrets}
+    ordered = [secret.name for secret in table.secrets if type_of(secret.values) in ("int", "float", "date")]
+    privacy.require_feasible(table.n_rows, counts, ordered)
+    if not privacy.others_known:
+        return
+    whole, n = table.sensitive_counts[None, :], np.array([table.n_rows])
+    if not groups_hold(whole, n, limits(privacy, table))[0]:
+        asked = ", ".join(promise.text for promise in privacy.guarantees(table.schema.secrets))
+        fact = f"No release of this table can keep {asked}: not even among all people who share a value of the other"
+        raise InfeasibleError(fact, "leave out others_known, or ask for less", best={"k": int(privacy.limits().size)})

@@ -145,10 +145,7 @@ class SeqA(GroupPublisher):
         if self.start == "random":
             size = max(2, (self.k + 1) // 2)
             return np.arange(len(rows)) % max(1, len(rows) // size)
-        cuts = Mondrian(
-            k=self.k, l=self.l, l_kind=self.l_kind, c=self.c, t=self.t, ordered=self.ordered, alpha=self.alpha,
-            recoding="single" if self.start == "single_mondrian" else "multi",
-        )  # fmt: skip
+        cuts = Mondrian(**self.asked, recoding="single" if self.start == "single_mondrian" else "multi")
         return number(cuts.choose(table, rng, progress).cell_of[rows])
 
     def _improve(self, space: Space, start: Int64, rng: np.random.Generator, progress: Progress) -> Int64:
@@ -211,7 +208,7 @@ class Space(NamedTuple):
         codes = np.ascontiguousarray(table.codes[rows][:, columns])
         if table.sensitive is None or not privacy.about_sensitive:
             return cls(codes, prices, np.zeros(len(rows), np.int32), 0, limits(privacy, table))
-        return cls(codes, prices, table.sensitive[rows], len(table.sensitive_values), limits(privacy, table))
+        return cls(codes, prices, table.sensitive[rows], table.n_values, limits(privacy, table))
 
     def fill(self, cluster_of: Int64, n_clusters: int) -> Clusters:
         """Return the clusters with these rows."""

@@ -297,7 +297,7 @@ def gain_per_loss(cut: Cut, candidates: Int64) -> Float64:
     """Score(v) = InfoGain(v) / (AnonyLoss(v) + 1), where AnonyLoss(v) = A(QID) - A_v(QID); 0 where A_v(QID) < k."""
     smallest = cut.smallest[candidates]
     loss = np.maximum(0, cut.anonymity - smallest)
-    return np.where(smallest < cut.rule.limits.whole[SIZE], 0.0, cut.gain[candidates] / (loss + 1))
+    return np.where(smallest < cut.rule.limits.whole[0, SIZE], 0.0, cut.gain[candidates] / (loss + 1))
 
 
 def info_gain(cut: Cut, candidates: Int64) -> Float64:
@@ -331,7 +331,7 @@ def specialize(
         Whether the values of attributes without a taxonomy leave ``*`` one by one, not together.
     """
     cut = Cut(table, rule, classes or table.classes, disclose=disclose)
-    n_most = max(1, table.n_rows // int(rule.limits.whole[SIZE]))
+    n_most = max(1, table.n_rows // int(rule.limits.whole[0, SIZE]))
     while (best := cut.best(score)) is not None:
         progress("specializing", cut.n_groups, max(cut.n_groups, n_most))
         step = cut.step(best)

@@ -72,6 +72,6 @@ class TDS(GroupPublisher):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
         del rng
-        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
+        n_values = table.n_values if self.privacy().about_sensitive else 0
         rule = Rule(limits(self.privacy(), table), n_values, table.n_quasi)
         return specialize(table, rule, gain_per_loss, progress, disclose=self.discloses)

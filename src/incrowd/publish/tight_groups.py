@@ -170,7 +170,7 @@ class Space(NamedTuple):
     @property
     def least(self) -> int:
         """Return the least number of rows of a group."""
-        return int(self.bounds.whole[SIZE])
+        return int(self.bounds.whole[0, SIZE])
 
     def plan(self, progress: Progress) -> Int64 | None:
         """Return the ends of the best groups of neighbours; ``None`` if there are none that keep the limits."""

@@ -79,7 +79,7 @@ class TreeAnonymizer(GroupPublisher):
         """Choose the cells."""
         del rng
         classes, n_classes = table.classes
-        n_values = len(table.sensitive_values) if self.privacy().about_sensitive else 0
+        n_values = table.n_values if self.privacy().about_sensitive else 0
         public = np.ones(table.n_quasi, np.bool_)
         training = Training(table.codes, table.hierarchies, classes, n_classes, table.sensitive, n_values, public)
         most = max(1, table.n_rows // self.k)

@@ -137,8 +137,8 @@ def after(values: Numbers) -> Numbers:
 
 def numbers_of(values: pl.Series) -> Numbers:
     """Return numbers, or days of dates, as 64-bit numbers; a missing one is 0."""
-    physical = values.to_physical().fill_null(0)
-    return physical.to_numpy() if physical.dtype == pl.Float64 else physical.cast(pl.Int64()).to_numpy()
+    numbers = values if values.dtype == pl.Float64 else values.cast(pl.Int64())
+    return (numbers.fill_null(0) if numbers.null_count() else numbers).to_numpy()
 
 
 def _series(values: Any, kind: str) -> pl.Series:  # noqa: ANN401

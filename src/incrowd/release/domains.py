@@ -55,7 +55,7 @@ class ExactDomain:
         """Return published cells in leaves of the exact hierarchy."""
         if self.leaf_of is None:
             ends = published.ends if isinstance(published, Atoms) else published.leaves
-            first, last = published.leaves.gather(lo), ends.gather(hi)
+            first, last = published.leaves[lo], ends[hi]
             return self.hierarchy.encode(first), self.hierarchy.encode(last)
         key = lo.astype(np.int64) * published.n_leaves + hi
         distinct, inverse = np.unique(key, return_inverse=True)
@@ -133,7 +133,7 @@ def publish_domain(
     """
     if isinstance(exact, Intervals) and exact.ordered:
         entry: Quasi = _ranges(name, exact, counts, least, rng)
-        domain, first, last = read_ranges(entry, exact.leaves.gather(lo), exact.leaves.gather(hi))
+        domain, first, last = read_ranges(entry, exact.leaves[lo], exact.leaves[hi])
         return domain, first, last, ExactDomain(exact, counts, None)
     if rng is None:
         joined = [_Leaf(name, i, 0) for i, name in enumerate(text(exact.leaves))]

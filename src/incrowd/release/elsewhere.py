@@ -7,9 +7,10 @@ folder back. A process that is killed between the two leaves a private folder al
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -74,12 +75,12 @@ def _refuse_existing(place: io.Place, private: Path | None, existing: str) -> No
         if existing != "refuse":
             fact = f"'{place}' is neither a table of a database nor a release folder with its private part beside it"
             raise InputError(fact, "choose another name, or remove what is there first: only those can be replaced")
-        io.refuse_existing(place.path)
+        io.refuse_existing(place.path, replaceable=place.kind == "folder")
     if private is not None and place.kind == "database" and private.exists():
         fact = f"'{private}', where the private part would be written, already exists"
         raise InputError(fact, "name another folder for it, for example private='release-2.private'")
     if private is not None:
-        io.refuse_existing(private)
+        io.refuse_existing(private, replaceable=place.kind == "folder" and private == place.private)
 
 
 def load_from(path: str | Path) -> Release:
@@ -92,6 +93,23 @@ def load_from(path: str | Path) -> Release:
         folder.mkdir()
         rebuild(io.fetch(place), folder, str(place))
         return load(folder, place.private, place.path if place.kind == "dataset" else None)
+
+
+def digests(path: str | Path) -> dict[str, str]:
+    """Return the digests of the public files, by which a reader knows what somebody speaks of; of a table its rows'."""
+    place = io.find_place(path)
+    if place is None or place.kind in ("folder", "dataset"):
+        return _digests_of(sorted(file for file in Path(path).iterdir() if file.is_file()))
+    if place.kind == "file":
+        return _digests_of([place.path, place.cover])
+    with tempfile.TemporaryDirectory(prefix="incrowd-") as temporary:
+        rebuild(io.fetch(place), Path(temporary), str(place))
+        files = sorted(Path(temporary).glob("*.csv"))
+        return {f"{place.table} as {name}": digest for name, digest in _digests_of(files).items()}
+
+
+def _digests_of(files: Sequence[Path]) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def _save_apart(release: Release, place: io.Place, kept: Path) -> None:

@@ -20,7 +20,7 @@ from incrowd.release.domains import Domain, read_leaves, read_ranges
 from incrowd.release.evidence import Private, read_json
 from incrowd.release.projections import ProjectionRelease
 from incrowd.release.release import Release
-from incrowd.release.rows import RowRelease
+from incrowd.release.rows import RowRelease, SensitiveColumn
 from incrowd.verify import check_folder
 
 MANIFEST = "manifest.json"
@@ -169,31 +169,39 @@ def _load_rows(manifest: RowsManifest, coded: pl.DataFrame, private: Private | N
         domain, lo, hi = _load_column(entry, coded[f"{entry.name}.lo"], coded[f"{entry.name}.hi"])
         domains.append(domain)
         bounds += [lo, hi]
-    about, values = manifest.sensitive, pl.Series([], dtype=pl.String())
-    sensitive, n_values = None, 0
-    if about is not None and about.form == "exact":
-        column = coded[about.name]
-        values = column.unique().sort()
-        numbers = pl.Series(np.arange(len(values), dtype=np.int32))
-        sensitive = column.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy()
-    elif about is not None:
-        values = leaves_from_data(list(about.values or ()), about.type)
-        n_values = len(values)
-        bounds += [column.to_numpy() for column in coded.get_columns()[len(coded.columns) - n_values :]]
+    told = {about.name: about for about in manifest.secrets if about.values is not None}
+    values_of = {
+        name: leaves_from_data(list(about.values or ()), about.type).alias(name) for name, about in told.items()
+    }
+    n_told = sum(map(len, values_of.values()))
+    bounds += [column.to_numpy() for column in coded.get_columns()[len(coded.columns) - n_told :] if n_told]
     cells, cell_of = np.unique(np.column_stack(bounds), axis=0, return_inverse=True)
     n = len(domains)
+    secrets, begin = [], 2 * n
+    for about in manifest.secrets:
+        if about.name not in told:
+            secrets.append(_exact(coded[about.name]))
+            continue
+        values = values_of[about.name]
+        secrets.append(SensitiveColumn(values, None, cells[:, begin : begin + len(values)].astype(np.int32)))
+        begin += len(values)
     return RowRelease(
         domains=tuple(domains),
         cell_lo=np.asfortranarray(cells[:, 0 : 2 * n : 2].astype(np.int32)),
         cell_hi=np.asfortranarray(cells[:, 1 : 2 * n : 2].astype(np.int32)),
         cell_of=cell_of.reshape(-1).astype(np.int64),
-        sensitive=sensitive,
-        sensitive_values=values.alias(""),
-        cell_counts=cells[:, 2 * n :].astype(np.int32) if n_values else None,
+        secrets=tuple(secrets),
         other=coded.select(manifest.other),
         manifest=manifest,
         private=private,
     )
+
+
+def _exact(column: pl.Series) -> SensitiveColumn:
+    values = column.unique().sort()
+    numbers = pl.Series(np.arange(len(values), dtype=np.int32))
+    codes = column.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy()
+    return SensitiveColumn(values, codes, None)
 
 
 def _load_column(entry: Ranges | Leaves, lo: pl.Series, hi: pl.Series) -> tuple[Domain, Any, Any]:

@@ -56,7 +56,7 @@ def of_rows(release: RowRelease, weights: Weights | None = None) -> Overview:
     }
     total = release.loss("lm") if weights is None else float(np.mean(list(losses.values())))
     rows = [{"column": name, "detail lost": f"{lost:.1%}"} for name, lost in [*losses.items(), ("all", total)]]
-    is_one_group = len(np.unique(np.column_stack([seen.lo, seen.hi]), axis=0)) == 1 and any(
+    is_one_group = all(bool((side == side[:1]).all()) for side in (seen.lo, seen.hi)) and any(
         (np.asarray(marginal) > 0).sum() > 1 for marginal in seen.marginals
     )
     notes = []
@@ -95,17 +95,25 @@ def _rare_values(release: RowRelease) -> list[str]:
 def _unprotected(release: RowRelease, weights: Weights | None) -> list[str]:
     """Say so where k is all that was promised, and a group tells more than the whole table does."""
     manifest, alpha = release.manifest, (release.levels or {}).get("alpha")
-    if manifest.sensitive is None or alpha is None or not _is_about_size(release):
+    if not manifest.secrets or alpha is None or not _is_about_size(release):
         return []
+    views = release.each_secret()
+    all_counts = [_counts_of(view, weights) for view in views]
+    if alpha <= max(counts.max() / max(1, counts.sum()) for counts in all_counts) + _MORE:
+        return []
+    where = "in one group" if views[0].cell_counts is None else "for one row"
+    names = " or ".join(repr(secret.name) for secret in manifest.secrets)
+    return [f"k alone does not hide {names}: {where} {alpha:.0%} of the people share a value; ask for l as well."]
+
+
+def _counts_of(release: RowRelease, weights: Weights | None) -> Weights:
+    """Return how often each value of the only sensitive column occurs."""
     counts = release.sensitive_counts()
-    if weights is not None and release.sensitive is not None:
-        counts = np.zeros(len(counts), np.int64)
-        np.add.at(counts, release.sensitive, weights)
-    if alpha <= counts.max() / max(1, counts.sum()) + _MORE:
-        return []
-    where = "in one group" if release.cell_counts is None else "for one row"
-    name = manifest.sensitive.name
-    return [f"k alone does not hide {name!r}: {where} {alpha:.0%} of the people share a value; ask for l as well."]
+    if weights is None or release.sensitive is None:
+        return counts
+    weighted = np.zeros(len(counts), np.int64)
+    np.add.at(weighted, release.sensitive, weights)
+    return weighted
 
 
 def _is_about_size(release: RowRelease | ProjectionRelease) -> bool:

@@ -20,6 +20,7 @@ from incrowd.release.evidence import Private
 if TYPE_CHECKING:
     from incrowd.release.overview import Overview
     from incrowd.verify import Verdict
+    from incrowd.verify.rows import Frame
 
 _REPORT = "incrowd.report"  # a room above: loaded by name
 
@@ -101,6 +102,10 @@ class Release(ABC):
     def coded_tables(self, *, labels: bool = True) -> tuple[pl.DataFrame, ...]:
         """Return the content of the Parquet files."""
 
+    def checked_tables(self) -> Sequence[Frame]:
+        """Return the same without labels, for a check."""
+        return self.coded_tables(labels=False)
+
     @abstractmethod
     def written_tables(self) -> tuple[pl.DataFrame, ...]:
         """Return the content of the CSV files."""
@@ -131,7 +136,7 @@ class Release(ABC):
 
         return check(
             self.manifest.to_dict(),
-            self.coded_tables(labels=False),
+            self.checked_tables(),
             original=None if original is None else io.to_polars(original),
             private=None if self.private is None else self.private.files(self.quasi),
             promises_only=promises_only,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -22,10 +22,48 @@ from incrowd.recoding import Unseen
 from incrowd.release.atoms import Atoms
 from incrowd.release.domains import Domain
 from incrowd.release.release import Release
+from incrowd.verify.rows import Rows
 
 if TYPE_CHECKING:
     from incrowd.release.overview import Overview
     from incrowd.release.soft import Soft
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SensitiveColumn:
+    """A sensitive column as it is published: exact values, or a distribution in each cell.
+
+    Attributes
+    ----------
+    values
+        The distinct values in order; the series has the name of the column.
+    codes
+        The value of each row, when exact values are published.
+    cell_counts
+        Counts of the values per cell, when distributions are published.
+    """
+
+    values: pl.Series
+    codes: Codes | None
+    cell_counts: npt.NDArray[np.int32] | None
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.values.name
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of its published columns: one, or one for each value."""
+        return [self.name] if self.cell_counts is None else [f"{self.name}={value}" for value in text(self.values)]
+
+    def shown(self, cell_of: npt.NDArray[np.int64]) -> list[pl.Series]:
+        """Return its columns for people: values, or shares."""
+        if self.codes is not None:
+            return [self.values[self.codes]]
+        assert self.cell_counts is not None
+        shares = _shares(self.cell_counts)
+        return [pl.Series(name, shares[:, v][cell_of]) for v, name in enumerate(self.columns)]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -38,10 +76,9 @@ class RowRelease(Release):
         The quasi-identifiers as they are published.
     cell_lo, cell_hi
         The distinct cells in published leaves, int32 [cells x quasi]; `cell_of` gives each row's.
-    sensitive
-        Codes into `sensitive_values`, when exact values are published.
-    cell_counts
-        Sensitive counts per cell, when distributions are published.
+    secrets
+        The sensitive columns. `sensitive` (codes into `sensitive_values`) and `cell_counts` are those of the only one;
+        of a release with several, `about` shows one.
     other
         The columns that are released as they came.
     """
@@ -50,9 +87,7 @@ class RowRelease(Release):
     cell_lo: Codes
     cell_hi: Codes
     cell_of: npt.NDArray[np.int64]
-    sensitive: Codes | None
-    sensitive_values: pl.Series
-    cell_counts: npt.NDArray[np.int32] | None
+    secrets: tuple[SensitiveColumn, ...]
     other: pl.DataFrame
     manifest: RowsManifest
     has_cells: ClassVar[bool] = True
@@ -61,6 +96,41 @@ class RowRelease(Release):
     def n_rows(self) -> int:
         """Number of released rows."""
         return len(self.cell_of)
+
+    @property
+    def _only(self) -> SensitiveColumn | None:
+        if len(self.secrets) > 1:
+            names = ", ".join(repr(secret.name) for secret in self.secrets)
+            fact = f"This release has {len(self.secrets)} sensitive columns: {names}"
+            raise IncompatibleError(fact, f"look at one of them: release.about({self.secrets[0].name!r})")
+        return self.secrets[0] if self.secrets else None
+
+    @property
+    def sensitive(self) -> Codes | None:
+        """Codes of the sensitive column, when exact values are published."""
+        return None if self._only is None else self._only.codes
+
+    @property
+    def sensitive_values(self) -> pl.Series:
+        """The distinct values of the sensitive column; none where nothing is sensitive."""
+        return pl.Series([], dtype=pl.String()) if self._only is None else self._only.values
+
+    @property
+    def cell_counts(self) -> npt.NDArray[np.int32] | None:
+        """Sensitive counts per cell, when distributions are published."""
+        return None if self._only is None else self._only.cell_counts
+
+    def about(self, name: str) -> RowRelease:
+        """Return this release as if one sensitive column were the only one."""
+        own = tuple(secret for secret in self.secrets if secret.name == name)
+        if not own:
+            fact = f"This release has no sensitive column {name!r}"
+            raise SchemaError(fact, f"use one of {', '.join(repr(secret.name) for secret in self.secrets)}")
+        return replace(self, secrets=own, manifest=self.manifest.about(name))
+
+    def each_secret(self) -> list[RowRelease]:
+        """Return one such release for each sensitive column; itself where there is only one, or none."""
+        return [self] if len(self.secrets) < 2 else [self.about(secret.name) for secret in self.secrets]
 
     @property
     def quasi(self) -> list[str]:
@@ -111,11 +181,8 @@ class RowRelease(Release):
         """Return the content of release.csv."""
         columns = [self._labels(m) for m in range(len(self.domains))]
         columns += self.other.get_columns()
-        if self.sensitive is not None:
-            columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive.name))
-        elif self.cell_counts is not None:
-            shares = _shares(self.cell_counts)
-            columns += [pl.Series(name, shares[:, v][self.cell_of]) for v, name in enumerate(self.share_columns)]
+        for secret in self.secrets:
+            columns += secret.shown(self.cell_of)
         return pl.DataFrame(columns)
 
     @property
@@ -128,19 +195,26 @@ class RowRelease(Release):
         if self.target is not None and self.target in self.manifest.other:
             codes, values = code_classes(self.other[self.target])
             return (codes, values) if codes is not None else None
-        return None if self.sensitive is None else (self.sensitive, self.sensitive_values)
+        found = self.target_secret
+        return None if found is None or found.codes is None else (found.codes, found.values)
+
+    @property
+    def target_secret(self) -> SensitiveColumn | None:
+        """The sensitive column that is the class, if there is one."""
+        return next((secret for secret in self.secrets if secret.name == self.target), None)
 
     @property
     def class_is_drawn(self) -> bool:
         """Whether a row's class is only known by its distribution."""
-        return self.cell_counts is not None and self.classes() is None
+        return self.target_secret is not None and self.target_secret.cell_counts is not None
 
     def class_counts(self) -> tuple[pl.Series, npt.NDArray[np.int64]]:
         """Return the class values, and how often each occurs as far as it is published."""
         found = self.classes()
         if found is not None:
             return found[1], np.bincount(found[0], minlength=len(found[1]))
-        return self.sensitive_values, np.array(self._sensitive.counts, np.int64)
+        drawn = self if self.target_secret is None else self.about(self.target_secret.name)
+        return drawn.sensitive_values, drawn.sensitive_counts()
 
     def sensitive_counts(self) -> npt.NDArray[np.int64]:
         """Return how often each sensitive value occurs, as far as it is published."""
@@ -148,25 +222,31 @@ class RowRelease(Release):
             return np.bincount(self.sensitive, minlength=len(self.sensitive_values))
         return np.array(self._sensitive.counts or (), np.int64)
 
-    @property
-    def share_columns(self) -> list[str]:
-        """Names of the columns that hold a distribution."""
-        return [f"{self._sensitive.name}={value}" for value in text(self.sensitive_values)]
-
     def coded(self, *, labels: bool = True) -> pl.DataFrame:
         """Return the content of release.parquet: labels and bounds of cells, the rest as it is."""
-        columns = []
+        rows = self._coded_rows(labels=labels)
+        return rows.select(rows.columns)
+
+    def _coded_rows(self, *, labels: bool) -> Rows:
+        """Return the same, column by column."""
+        parts: dict[str, tuple[pl.Series, npt.NDArray[Any] | None]] = {}
         for m, (name, domain) in enumerate(zip(self.quasi, self.domains, strict=True)):
-            columns += [self._labels(m)] if labels else []
+            if labels:
+                parts[name] = self._cell_labels(m), self.cell_of
             lo, hi = _bounds(domain, self.cell_lo[:, m], self.cell_hi[:, m])
-            columns += [lo.gather(self.cell_of).alias(f"{name}.lo"), hi.gather(self.cell_of).alias(f"{name}.hi")]
-        columns += self.other.get_columns()
-        if self.sensitive is not None:
-            columns.append(self.sensitive_values[self.sensitive].alias(self._sensitive.name))
-        elif self.cell_counts is not None:
-            counts = self.cell_counts
-            columns += [pl.Series(name, counts[:, v][self.cell_of]) for v, name in enumerate(self.share_columns)]
-        return pl.DataFrame(columns)
+            parts |= {f"{name}.lo": (lo, self.cell_of), f"{name}.hi": (hi, self.cell_of)}
+        parts |= {column.name: (column, None) for column in self.other}
+        for secret in self.secrets:
+            if secret.codes is not None:
+                parts[secret.name] = secret.values, secret.codes
+            elif secret.cell_counts is not None:
+                each = map(pl.Series, secret.cell_counts.T)
+                parts |= {name: (counts, self.cell_of) for name, counts in zip(secret.columns, each, strict=True)}
+        return Rows(self.n_rows, parts)
+
+    def checked_tables(self) -> tuple[Rows]:
+        """Return the coded rows without labels."""
+        return (self._coded_rows(labels=False),)
 
     def coded_tables(self, *, labels: bool = True) -> tuple[pl.DataFrame, ...]:
         """Return the content of release.parquet."""
@@ -229,8 +309,10 @@ class RowRelease(Release):
         """Return how often each class occurs in each cell, as published, and the class values."""
         found = self.classes()
         if found is None:
-            assert self.cell_counts is not None
-            return self.cell_counts.astype(np.float64), self.sensitive_values
+            drawn = self.target_secret
+            assert drawn is not None
+            assert drawn.cell_counts is not None
+            return drawn.cell_counts.astype(np.float64), drawn.values
         codes, values = found
         counts = np.zeros((len(self.cell_lo), len(values)))
         np.add.at(counts, (self.cell_of, codes), 1)
@@ -261,7 +343,7 @@ class RowRelease(Release):
         lo, hi = self.recode(source, unseen=unseen)
         exact = self._exact_hierarchies()
         labels = [h.labels(lo[:, m], hi[:, m]).alias(self.quasi[m]) for m, h in enumerate(exact)]
-        kept = [*self.manifest.other, *([self._sensitive.name] if self.manifest.sensitive else [])]
+        kept = [*self.manifest.other, *(secret.name for secret in self.secrets)]
         rest = [source[name] for name in kept if name in source.columns]
         return io.from_polars(pl.DataFrame([*labels, *rest]), io.kind_of(frame))
 
@@ -314,17 +396,17 @@ class RowRelease(Release):
         return cast("Sensitive", self.manifest.sensitive)
 
     def _labels(self, m: int) -> pl.Series:
+        """Return the labels of one column."""
+        return self._cell_labels(m).gather(self.cell_of).alias(self.quasi[m])
+
+    def _cell_labels(self, m: int) -> pl.Series:
         """Write the labels of one column: each distinct cell once."""
-        labels = self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
-        return labels[self.cell_of].alias(self.quasi[m])
+        return self.hierarchies[m].labels(self.cell_lo[:, m], self.cell_hi[:, m])
 
     def refuse_name_clashes(self) -> None:
         """Refuse columns that would have the same name."""
         names = [f"{name}{end}" for name in self.quasi for end in ("", ".lo", ".hi")] + list(self.manifest.other)
-        if self.cell_counts is not None:
-            names += self.share_columns
-        elif self.sensitive is not None:
-            names.append(self._sensitive.name)
+        names += [name for secret in self.secrets for name in secret.columns]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             fact = f"The release would have two columns named {', '.join(map(repr, twice))}"
@@ -340,7 +422,7 @@ class RowRelease(Release):
     def types(self) -> dict[str, str]:
         """How to read the quasi-identifiers and the sensitive column from text."""
         types = {column.name: column.type for column in self.manifest.quasi}
-        return types | ({self._sensitive.name: self._sensitive.type} if self.manifest.sensitive else {})
+        return types | {secret.name: secret.type for secret in self.manifest.secrets}
 
     def _what(self) -> str:
         return ""
@@ -352,7 +434,7 @@ def _bounds(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]
         return pl.Series(lo, dtype=pl.Int32()), pl.Series(hi, dtype=pl.Int32())
     leaves = domain.hierarchy.leaves
     ends = domain.hierarchy.ends if isinstance(domain.hierarchy, Atoms) else leaves
-    bounds = leaves.gather(lo), ends.gather(hi)
+    bounds = leaves[lo], ends[hi]
     return without_negative_zero(bounds[0]), without_negative_zero(bounds[1])
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.coding import Table, fingerprint
+from incrowd.coding import Secret, Table, fingerprint
 from incrowd.errors import ParameterError
 from incrowd.hierarchy.hierarchy import Codes, Hierarchy, leaves_to_data, type_of
 from incrowd.manifest import (
@@ -39,7 +39,7 @@ from incrowd.release.domains import Domain, publish_domain, rounded
 from incrowd.release.evidence import Evidence, Private
 from incrowd.release.projections import ProjectionRelease
 from incrowd.release.release import Release
-from incrowd.release.rows import RowRelease, without_negative_zero
+from incrowd.release.rows import RowRelease, SensitiveColumn, without_negative_zero
 from incrowd.version import __version__
 
 AnyRelease = TypeVar("AnyRelease", bound=Release)
@@ -60,7 +60,8 @@ class Cells:
     cell_of
         Number of each row's cell; ``-1`` for a row that is left out.
     counts
-        Published sensitive counts per cell, or ``None`` when exact values are published.
+        Published counts per cell of the values of one sensitive column after another, or ``None`` when exact values are
+        published.
     recoding
         The function of a row that the method learned, if it is one.
     evidence
@@ -94,11 +95,9 @@ def secret_rng(seed: int | None, original: pl.DataFrame | bytes) -> np.random.Ge
 
 def seal_rows(
     original: pl.DataFrame,
-    table: Table,
-    cells: Cells,
+    choose: Callable[[], tuple[Table, Cells, Sequence[Guarantee]]],
     *,
     method: Method,
-    guarantees: Sequence[Guarantee],
     homogeneous: bool,
     rng: np.random.Generator,
     seed: int | None,
@@ -112,26 +111,38 @@ def seal_rows(
     ----------
     original
         The frame that the table was made of.
+    choose
+        Returns the table, the cells and what they keep; nobody else may hold them, because verifying takes as much room
+        again.
     rng
         From `secret_rng`.
     domains
         ``"joined"`` publishes no value and no count that fewer than k rows share; ``"exact"`` lists all of them.
     """
-    release = assemble_rows(
-        table, cells,
-        method=method, guarantees=guarantees, homogeneous=homogeneous, rng=rng, seed=seed, kind=kind, domains=domains,
-    )  # fmt: skip
+    refuse_domains(domains)
+    table, cells, guarantees = choose()
     numbers = dict(cells.numbers)
-    del table, cells  # verifying takes as much room again
+    release = assemble_rows(
+        table, cells, guarantees,
+        method=method, homogeneous=homogeneous, rng=rng, seed=seed, kind=kind, domains=domains,
+    )  # fmt: skip
+    del table, cells
     return _verified(release, original, progress, numbers)
+
+
+def refuse_domains(domains: str) -> None:
+    """Refuse a way to tell domains that there is not."""
+    if domains not in DOMAINS:
+        fact = f"domains is {domains!r}"
+        raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
 
 
 def assemble_rows(
     table: Table,
     cells: Cells,
+    guarantees: Sequence[Guarantee],
     *,
     method: Method,
-    guarantees: Sequence[Guarantee],
     homogeneous: bool,
     rng: np.random.Generator,
     seed: int | None,
@@ -144,9 +155,6 @@ def assemble_rows(
     counts the weights. The order of equal rows is drawn apart from what the manifest tells, so that the manifest is the
     same however the rows are kept.
     """
-    if domains not in DOMAINS:
-        fact = f"domains is {domains!r}"
-        raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
     schema = table.schema
     released = np.flatnonzero(cells.cell_of >= 0)
     kept = rng.spawn(1)[0].permutation(released)
@@ -176,7 +184,7 @@ def assemble_rows(
         recoding="homogeneous" if homogeneous else "non-homogeneous",
         domains="exact" if own is None else "joined",
         quasi=tuple(domain.entry for domain in published),
-        sensitive=_about_sensitive(behind, cells, least, own),
+        secrets=tuple(_about_secret(behind, secret, cells, least, own) for secret in table.secrets),
         target=schema.target,
         other=tuple(schema.other),
     )
@@ -186,9 +194,7 @@ def assemble_rows(
         cell_lo=np.asfortranarray(cell_lo),
         cell_hi=np.asfortranarray(cell_hi),
         cell_of=cell_of,
-        sensitive=table.sensitive[kept] if table.sensitive is not None and cells.counts is None else None,
-        sensitive_values=without_negative_zero(table.sensitive_values),
-        cell_counts=cells.counts,
+        secrets=_published_secrets(table, cells.counts, kept),
         other=other[kept] if shows_other else other,
         manifest=manifest,
         kind=kind,
@@ -201,7 +207,7 @@ def assemble_rows(
     return replace(
         release,
         cell_of=release.cell_of[order],
-        sensitive=None if release.sensitive is None else release.sensitive[order],
+        secrets=tuple(replace(s, codes=None if s.codes is None else s.codes[order]) for s in release.secrets),
         other=release.other[order] if shows_other else release.other,
         private=private,
     )
@@ -218,16 +224,26 @@ def _merged(lo: Codes, hi: Codes, cell_of: Int64, counts: npt.NDArray[np.int32] 
     return both[:, :n_quasi], both[:, n_quasi:], new.reshape(-1)[cell_of].astype(np.int64)
 
 
-def _about_sensitive(table: Table, cells: Cells, least: int, rng: np.random.Generator | None) -> Sensitive | None:
-    if table.sensitive is None:
-        return None
-    name, kind = str(table.schema.sensitive), type_of(table.sensitive_values)
+def _published_secrets(table: Table, counts: npt.NDArray[np.int32] | None, kept: Int64) -> tuple[SensitiveColumn, ...]:
+    """Return the sensitive columns as they are published; counts are of one after another."""
+    found, begin = [], 0
+    for secret in table.secrets:
+        assert table.sensitive is not None
+        values, end = without_negative_zero(secret.values), begin + len(secret.values)
+        codes = secret.codes(table.sensitive[kept]) if counts is None else None
+        found.append(SensitiveColumn(values, codes, None if counts is None else counts[:, begin:end]))
+        begin = end
+    return tuple(found)
+
+
+def _about_secret(table: Table, secret: Secret, cells: Cells, least: int, rng: np.random.Generator | None) -> Sensitive:
+    kind = type_of(secret.values)
     if cells.counts is None:
-        return Sensitive(name, kind, "exact")
-    counts = table.sensitive_counts
+        return Sensitive(secret.name, kind, "exact")
+    counts = secret.counts(table.sensitive_counts)
     told = counts if rng is None else rounded(counts, least, rng)
     form = cells.evidence.form if cells.evidence else "counts"
-    return Sensitive(name, kind, form, tuple(leaves_to_data(table.sensitive_values)), tuple(told.tolist()))
+    return Sensitive(secret.name, kind, form, tuple(leaves_to_data(secret.values)), tuple(told.tolist()))
 
 
 def _order_of_rows(release: RowRelease, published: Sequence[Domain]) -> Int64:
@@ -236,10 +252,11 @@ def _order_of_rows(release: RowRelease, published: Sequence[Domain]) -> Int64:
         [_ranks_of_cells(d.hierarchy, release.cell_lo[:, m], release.cell_hi[:, m]) for m, d in enumerate(published)]
     )[release.cell_of]
     last: list[npt.NDArray[Any]] = []
-    if release.sensitive is not None:
-        last = [release.sensitive]
-    elif release.cell_counts is not None:
-        last = [_ranks(list(release.cell_counts.T))[release.cell_of]]
+    for secret in release.secrets:
+        if secret.codes is not None:
+            last.append(secret.codes)
+        elif secret.cell_counts is not None:
+            last.append(_ranks(list(secret.cell_counts.T))[release.cell_of])
     if not release.other.width:
         return _order([cell, *last])
     columns = [pl.Series(cell), *release.other.get_columns(), *map(pl.Series, last)]

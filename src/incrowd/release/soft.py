@@ -12,7 +12,7 @@ from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import MISSING, Codes, text
 from incrowd.release.atoms import Atoms
-from incrowd.release.rows import RowRelease
+from incrowd.release.rows import RowRelease, SensitiveColumn
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,9 +58,7 @@ def sample(release: RowRelease, rng: np.random.Generator) -> pl.DataFrame:
         drawn = hierarchy.draw(codes, rng) if isinstance(hierarchy, Atoms) else domain.drawn_names[codes]
         columns.append(drawn.alias(name))
     columns += release.other.get_columns()
-    sensitive = _sensitive_codes(release, rng)
-    if sensitive is not None:
-        columns.append(release.sensitive_values[sensitive].alias(release.manifest.recognized_by[-1]))
+    columns += [secret.values[_sensitive_codes(secret, release.cell_of, rng)] for secret in release.secrets]
     return pl.DataFrame(columns)
 
 
@@ -79,7 +77,7 @@ def draw_training(release: RowRelease, rng: np.random.Generator, sharpen: float)
         raise ParameterError(fact, "use a number above 0: 1 keeps the shares, infinity takes the most frequent class")
     drawn = sample(release, rng)
     counts, values = release.cell_class_counts()
-    if release.cell_counts is None:  # counts of people, and not shares
+    if not release.class_is_drawn:  # counts of people, and not shares
         counts = counts + _DOUBT * counts.sum(axis=0) / counts.sum()
     if np.isinf(sharpen):
         label = counts.argmax(axis=1)[release.cell_of]
@@ -94,7 +92,7 @@ def draw_training(release: RowRelease, rng: np.random.Generator, sharpen: float)
 def soften(release: RowRelease) -> Soft:
     """Expected encodings per distinct cell, then spread to its rows."""
     classes = release.classes()
-    if classes is None and release.cell_counts is None:
+    if classes is None and not release.class_is_drawn:
         fact = "This release has neither a target nor a sensitive column, so there are no class probabilities"
         raise IncompatibleError(fact, "take release.frame or release.sample()")
     _refuse_giants(release)
@@ -107,7 +105,8 @@ def soften(release: RowRelease) -> Soft:
         names += labels
     X = np.hstack(blocks)[release.cell_of]
     if classes is None:
-        return Soft(X, names, np.asarray(release.distributions), release.sensitive_values)
+        drawn = release if len(release.secrets) == 1 else release.about(str(release.target))
+        return Soft(X, names, np.asarray(drawn.distributions), drawn.sensitive_values)
     return Soft(X, names, np.eye(len(classes[1]))[classes[0]], classes[1])
 
 
@@ -137,10 +136,13 @@ def chances(weights: Floats, lo: Codes, hi: Codes) -> Floats:
     return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
 
-def _sensitive_codes(release: RowRelease, rng: np.random.Generator) -> npt.NDArray[np.int64] | Codes | None:
-    if release.cell_counts is None:
-        return release.sensitive
-    up_to = np.cumsum(release.cell_counts, axis=1)[release.cell_of]
+def _sensitive_codes(
+    secret: SensitiveColumn, cell_of: npt.NDArray[np.int64], rng: np.random.Generator
+) -> npt.NDArray[np.int64] | Codes:
+    if secret.codes is not None:
+        return secret.codes
+    assert secret.cell_counts is not None
+    up_to = np.cumsum(secret.cell_counts, axis=1)[cell_of]
     ticket = rng.integers(0, up_to[:, -1])
     drawn: npt.NDArray[np.int64] = (up_to <= ticket[:, None]).sum(axis=1)
     return drawn

@@ -32,15 +32,17 @@ def cells(release: RowRelease, original: pl.DataFrame | None) -> Cells:
         cleaned = release.clean_quasi(original[release.private.rows])
         columns = [encode_column(h, column) for h, column in zip(hierarchies, cleaned, strict=True)]
         originals = np.asfortranarray(np.column_stack(columns))
-    counts, classes = release.cell_counts, release.classes()
+    classes = release.classes()
+    drawn = release.target_secret or (release.secrets[0] if len(release.secrets) == 1 else None)
+    counts = None if drawn is None else drawn.cell_counts
     return Cells(
         hierarchies=hierarchies,
         lo=np.asfortranarray(lo[release.cell_of]),
         hi=np.asfortranarray(hi[release.cell_of]),
         marginals=marginals,
-        sensitive=release.sensitive,
+        sensitive=None if drawn is None else drawn.codes,
         counts=None if counts is None else counts[release.cell_of],
-        n_values=len(release.sensitive_values),
+        n_values=0 if drawn is None else len(drawn.values),
         n_suppressed=release.manifest.rows.suppressed,
         k=release.manifest.k,
         originals=originals,

@@ -35,8 +35,7 @@ def columns_of(release: RowRelease | ProjectionRelease, levels: Mapping[str, Any
     lost = seen.details["loss"]
     each = [_quasi(release, m, float(lost["lm_by_column"][name])) for m, name in enumerate(release.quasi)]
     each += [_other(release, name) for name in release.manifest.other]
-    if release.manifest.sensitive is not None:
-        each.append(_sensitive(release))
+    each += [_sensitive(view, release.target) for view in release.each_secret() if view.secrets]
     return Columns(float(lost["lm"]), tuple(each), notes)
 
 
@@ -58,17 +57,17 @@ def _quasi(release: RowRelease, m: int, lost: float) -> ColumnStory:
 def _other(release: RowRelease, name: str) -> ColumnStory:
     picture = picture_of_values(release.other[name], release.manifest.k)
     role = "the class" if name == release.target else "not protected"
-    shuffled = release.cell_counts is not None
+    shuffled = any(secret.cell_counts is not None for secret in release.secrets)
     story = "Published as it came" + (", in another order within crowds." if shuffled else ".")
     return ColumnStory(name, role, 0.0, story, picture.bars, picture.note)
 
 
-def _sensitive(release: RowRelease) -> ColumnStory:
+def _sensitive(release: RowRelease, target: str | None) -> ColumnStory:
     about, k = release.manifest.sensitive, release.manifest.k
     assert about is not None
     names = text(release.sensitive_values)
     counts = release.sensitive_counts().astype(np.float64)
-    role = "sensitive, and the class" if about.name == release.target else "sensitive"
+    role = "sensitive, and the class" if about.name == target else "sensitive"
     if release.distributions is None:
         picture = picture_of_names(names, None, counts, k)
         story = "Each row shows the value of its person; the person is hidden in the crowd."

@@ -35,6 +35,10 @@ _UNPROTECTED = (
     "known, of each of them. A promise about that is called l, t or alpha."
 )
 _SHARE = "The limit on '{name}' is a limit on a share: a guess may be right that often. It is no secrecy."
+_TOGETHER = (
+    "Each sensitive column is protected by itself. Somebody who knows one of them about a person may learn another, "
+    "because rows show which values go together, unless the promise says that it holds for such a person too."
+)
 _REVIEW = (
     "It is evidence for a review by people. It is no certificate, it gives no legal advice, and it makes no statement "
     "about compliance with any law."
@@ -67,9 +71,9 @@ def _has_others(manifest: Manifest) -> bool:
 
 def _about_values(manifest: Manifest) -> tuple[str, ...]:
     if isinstance(manifest, ProjectionsManifest):
-        name = manifest.target.name
-    elif isinstance(manifest, RowsManifest) and manifest.sensitive is not None:
-        name = manifest.sensitive.name
-    else:
-        return ()
-    return ((_UNPROTECTED if manifest.belief >= 1 else _SHARE).format(name=name),)
+        return ((_UNPROTECTED if manifest.belief >= 1 else _SHARE).format(name=manifest.target.name),)
+    assert isinstance(manifest, RowsManifest)
+    names = [secret.name for secret in manifest.secrets]
+    told = [(_UNPROTECTED if manifest.about(name).belief >= 1 else _SHARE).format(name=name) for name in names]
+    known = any(promise.others_known for promise in manifest.guarantees)
+    return (*told, _TOGETHER) if len(names) > 1 and not known else tuple(told)

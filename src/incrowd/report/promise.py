@@ -14,10 +14,10 @@ _MOST_NAMES = 12
 def promise_of(manifest: Manifest) -> Promise:
     """Say what a release promises, and which columns that is about."""
     if isinstance(manifest, ProjectionsManifest):
-        return Promise(_of_projections(manifest), _points(manifest, manifest.target.name), _projected_roles(manifest))
+        return Promise(_of_projections(manifest), _points(manifest, [manifest.target.name]), _projected_roles(manifest))
     assert isinstance(manifest, RowsManifest)
-    secret = None if manifest.sensitive is None else manifest.sensitive.name
-    return Promise(_of_rows(manifest), _points(manifest, secret), _roles(manifest))
+    points = _points(manifest, [secret.name for secret in manifest.secrets])
+    return Promise(_of_rows(manifest), points, _roles(manifest))
 
 
 def listed(names: Sequence[str], *, most: int = _MOST_NAMES) -> str:
@@ -48,18 +48,20 @@ def _of_rows(manifest: RowsManifest) -> str:
         head += counted(manifest.k - 1, "other person", "other people")
         return f"{head}{_about_values(manifest, 'in such a crowd')}."
     head = f"By {listed(known)}, every row of this file fits at least {manifest.k} people of the original table"
-    about = manifest.sensitive
-    if about is not None and about.form != "exact":
-        head += f", and what it says about '{about.name}' are shares of at least {manifest.k} people"
+    told = [secret.name for secret in manifest.secrets if secret.form != "exact"]
+    if told:
+        head += f", and what it says about {listed(told)} are shares of at least {manifest.k} people"
         return f"{head}{_about_values(manifest, 'for one row')}."
     return f"{head}{_about_values(manifest, 'for one person')}."
 
 
 def _about_values(manifest: RowsManifest, where: str) -> str:
     """Return the end of the sentence: the largest share of a sensitive value, if one is promised."""
-    if manifest.sensitive is None or manifest.belief >= 1:
-        return ""
-    return f"; and no value of '{manifest.sensitive.name}' has more than {manifest.belief:.1%} {where}"
+    limits = {secret.name: manifest.about(secret.name).belief for secret in manifest.secrets}
+    parts = [
+        f"no value of '{name}' has more than {belief:.1%} {where}" for name, belief in limits.items() if belief < 1
+    ]
+    return f"; and {', and '.join(parts)}" if parts else ""
 
 
 def _of_projections(manifest: ProjectionsManifest) -> str:
@@ -78,22 +80,27 @@ def _of_projections(manifest: ProjectionsManifest) -> str:
     return f"{head}."
 
 
-def _points(manifest: Manifest, secret: str | None) -> tuple[str, ...]:
+def _points(manifest: Manifest, secrets: Sequence[str]) -> tuple[str, ...]:
+    secret = secrets[0] if secrets else None
     crowd = "combination of values by which people could be recognized is shared by at least {k} rows"
     whole = "row fits at least {k} people" if isinstance(manifest, RowsManifest) else crowd
     points = [_point(guarantee, secret, f"every {whole.format(k=guarantee.k)}") for guarantee in manifest.guarantees]
     if secret is None:
         points.append("No column was named as sensitive, so nothing is promised about what rows say.")
-    elif manifest.belief >= 1 and all(g.kind in ("k", "lkc") for g in manifest.guarantees):
-        points.append(
-            f"Nothing is promised about the values of '{secret}': if all people of a crowd share one, it is known of "
+    elif manifest.belief >= 1:
+        limited = {g.column for g in manifest.guarantees if g.kind not in ("k", "lkc")}
+        points += [
+            f"Nothing is promised about the values of '{name}': if all people of a crowd share one, it is known of "
             "each of them."
-        )
+            for name in (secrets if None not in limited else ())
+            if name not in limited
+        ]
     return tuple(points)
 
 
 def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
-    value = f"'{secret}'" if secret is not None else "the sensitive column"
+    named = guarantee.column or secret
+    value = f"'{named}'" if named is not None else "the sensitive column"
     words = {
         "k": crowd,
         "t": f"the values of {value} in a crowd are spread much as in the whole table (distance at most {guarantee.t})",
@@ -115,7 +122,7 @@ def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
 
 
 def _roles(manifest: RowsManifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    secret = () if manifest.sensitive is None else (manifest.sensitive.name,)
+    secret = tuple(secret.name for secret in manifest.secrets)
     roles = [
         ("People could be recognized by (generalized)", tuple(column.name for column in manifest.quasi)),
         ("Sensitive (protected)", secret),

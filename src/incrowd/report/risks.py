@@ -27,8 +27,8 @@ def risks_of(release: RowRelease | ProjectionRelease) -> tuple[RiskTable, ...]:
     group, size = _groups(release)
     if release.manifest.homogeneous:
         tables.append(_by_size(size[group], k))
-    if (shares := _largest_shares(release, group, size)) is not None:
-        tables.append(_by_share(shares, release))
+    shares = [(_largest_shares(view, group, size), view) for view in release.each_secret()]
+    tables += [_by_share(own, view) for own, view in shares if own is not None]
     if release.other.width:
         tables.append(_by_others(release.other, k))
     return tuple(tables)

@@ -19,6 +19,8 @@ def usefulness_of(found: Evaluation, rating: Rating, *, test_given: bool) -> Use
     """Return retention and accuracies of each classifier."""
     about = found.about
     tested = about["rows"]["test"] + (0 if about["folds"] == 1 else about["rows"]["train"])
+    if not rating.exact and tested < rating.k:
+        return Usefulness(f"Not told: fewer than {rating.k} people were tested.")
     lines = tuple(_line(row, rating, tested) for row in found.frame.to_dicts())
     if test_given:
         how = (

@@ -36,17 +36,18 @@ _TARGET = "you named it as the class to predict: it is released as it is, and wh
 
 
 def propose(
-    frame: pl.DataFrame, sensitive: str | None, missing_tokens: tuple[str, ...], target: str | None = None
+    frame: pl.DataFrame, sensitive: list[str], missing_tokens: tuple[str, ...], target: str | None = None
 ) -> Schema:
     """Guess a role, a type and a hierarchy for each column."""
-    require_columns([name for name in (sensitive, target) if name is not None], frame.columns)
+    require_columns([name for name in (*sensitive, target) if name is not None], frame.columns)
     why_sensitive = "you named it as sensitive"
-    if sensitive is None:
-        sensitive, why_sensitive = _guess_sensitive(frame.drop(target) if target is not None else frame)
+    if not sensitive:
+        guess, why_sensitive = _guess_sensitive(frame.drop(target) if target is not None else frame)
+        sensitive = [guess]
     missing_tokens += tuple(token for token in _among_numbers(frame) if token not in missing_tokens)
     attributes = []
     for column in frame.iter_columns():
-        if column.name == sensitive:
+        if column.name in sensitive:
             found = Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
             attributes.append(_with_suspects(found, find_suspects(column)))
         elif column.name == target:
@@ -56,7 +57,7 @@ def propose(
     if not any(attribute.role is Role.QUASI for attribute in attributes):
         fact = "No column looks like a quasi-identifier: all others are empty or identify people"
         raise SchemaError(fact, "write the schema by hand, or check that this is the right table")
-    return Schema.of(attributes, missing_tokens=missing_tokens, target=target if target != sensitive else None)
+    return Schema.of(attributes, missing_tokens=missing_tokens, target=target if [target] != sensitive else None)
 
 
 def _type(column: pl.Series) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -51,6 +51,8 @@ class Attribute:
         How dates are written in a text file, such as ``%d.%m.%Y``; ``None`` leaves it to the reader.
     suspects
         Values that a proposal suspects to mean missing; they mean nothing until they are in `missing`.
+    limits
+        What must hold for this sensitive column, whatever the method is asked for: ``{"l": 3, "l_kind": "distinct"}``.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Attribute:
     missing: tuple[str, ...] = ()
     date_format: str | None = None
     suspects: tuple[str, ...] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.type not in (None, *TYPES):
@@ -70,6 +73,9 @@ class Attribute:
         if self.missing and self.role is Role.OTHER:
             fact = f"Column {self.name!r} is released as it is, and lists values that mean missing"
             raise SchemaError(fact, "leave out its setting missing, or give it the role quasi or sensitive")
+        if self.limits and self.role is not Role.SENSITIVE:
+            fact = f"Column {self.name!r} has {', '.join(self.limits)}, and is not sensitive"
+            raise SchemaError(fact, "give it the role sensitive, or leave them out")
 
     def build(
         self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None, least: float = 1
@@ -99,7 +105,7 @@ class Schema:
         Quasi-identifiers and their hierarchies: a `Hierarchy`, a recipe such as `balanced(5)`,
         or ``None`` for suppress-only. A list of names means ``None`` for each.
     sensitive
-        The protected column; also the class, unless `target` names another column.
+        The protected column, or several of them. A single one is also the class, unless `target` names another.
     identifiers
         Columns that are never published.
     other
@@ -131,7 +137,7 @@ class Schema:
         self,
         *,
         quasi: Mapping[str, Spec | None] | Sequence[str],
-        sensitive: str | None = None,
+        sensitive: str | Sequence[str] | None = None,
         identifiers: Iterable[str] = (),
         other: Iterable[str] = (),
         target: str | None = None,
@@ -146,8 +152,7 @@ class Schema:
         attributes = [Attribute(name, Role.QUASI, _checked(name, spec)) for name, spec in hierarchies.items()]
         attributes += [Attribute(name, Role.OTHER) for name in _names(other, "other")]
         attributes += [Attribute(name, Role.IDENTIFIER) for name in _names(identifiers, "identifiers")]
-        if sensitive is not None:
-            attributes.append(Attribute(_one_name(sensitive), Role.SENSITIVE))
+        attributes += [Attribute(name, Role.SENSITIVE) for name in _listed(sensitive)]
         codes = dict(missing_codes or {})
         require_columns([*(types or {}), *codes], [attribute.name for attribute in attributes])
         attributes = [
@@ -201,16 +206,12 @@ class Schema:
         if rest not in ("error", "drop"):
             fact = f"rest is {rest!r}"
             raise SchemaError(fact, "use 'error' or 'drop'")
-        sensitive = self.with_role(Role.SENSITIVE)
-        if len(sensitive) > 1:
-            fact = f"{len(sensitive)} columns are sensitive: {', '.join(map(repr, sensitive))}"
-            raise SchemaError(fact, "choose one; make the others quasi-identifiers or identifiers")
         if not self.quasi:
             fact = "The schema has no quasi-identifier"
             raise SchemaError(fact, "give the role quasi to the columns by which somebody could be recognized")
-        self.sensitive = sensitive[0] if sensitive else None
-        self.target = target if target is not None else self.sensitive
-        if target is not None and target not in (*sensitive, *self.other):
+        secrets = self.secrets
+        self.target = target if target is not None or len(secrets) != 1 else secrets[0]
+        if target is not None and target not in (*secrets, *self.other):
             fact = f"The target {target!r} is not a released column of the schema"
             raise SchemaError(fact, "give it the role other or sensitive")
         self.missing, self.missing_tokens, self.rest = missing, missing_tokens, rest
@@ -224,6 +225,17 @@ class Schema:
     def quasi(self) -> list[str]:
         """Names of the quasi-identifiers."""
         return self.with_role(Role.QUASI)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Names of the sensitive columns, however many there are."""
+        return self.with_role(Role.SENSITIVE)
+
+    @property
+    def sensitive(self) -> str | list[str] | None:
+        """The name of the sensitive column; a list of them where there are several, ``None`` where there is none."""
+        names = self.secrets
+        return names if len(names) > 1 else next(iter(names), None)
 
     @property
     def other(self) -> list[str]:
@@ -242,8 +254,8 @@ class Schema:
 
     @property
     def missing_codes(self) -> dict[str, tuple[str, ...]]:
-        """Values that mean missing in one column, of the quasi-identifiers and the sensitive column."""
-        coded = [*self.quasi, *([self.sensitive] if self.sensitive else [])]
+        """Values that mean missing in one column, of the quasi-identifiers and the sensitive columns."""
+        coded = [*self.quasi, *self.secrets]
         return {name: self.attributes[name].missing for name in coded if self.attributes[name].missing}
 
     @property
@@ -291,14 +303,14 @@ class Schema:
         cls,
         frame: Any,  # noqa: ANN401
         *,
-        sensitive: str | None = None,
+        sensitive: str | Sequence[str] | None = None,
         target: str | None = None,
         missing_tokens: Iterable[str] = (),
     ) -> Schema:
         """Guess roles, types and hierarchies from the data, each with a reason; a person must review them."""
         from incrowd.schema.proposal import propose  # noqa: PLC0415
 
-        return propose(io.to_polars(frame), sensitive, tuple(missing_tokens), target)
+        return propose(io.to_polars(frame), _listed(sensitive), tuple(missing_tokens), target)
 
     def accept_suspects(self) -> Schema:
         """Return this schema with all values that a proposal suspects as values that mean missing."""
@@ -328,7 +340,10 @@ class Schema:
 
     def _key(self) -> tuple[object, ...]:
         attributes = [
-            (a.name, a.role, a.type, None if a.hierarchy is None else a.hierarchy.to_dict(), a.missing, a.date_format)
+            (
+                *(a.name, a.role, a.type, None if a.hierarchy is None else a.hierarchy.to_dict()),
+                *(a.missing, a.date_format, dict(a.limits)),
+            )
             for a in self.attributes.values()
         ]
         return attributes, self.target, self.missing, self.missing_tokens, self.rest, self.file
@@ -377,11 +392,15 @@ def _names(names: Iterable[str], where: str) -> list[str]:
     return list(names)
 
 
-def _one_name(name: object) -> str:
-    if isinstance(name, str):
-        return name
-    fact = f"Parameter sensitive is a {type(name).__name__}"
-    raise SchemaError(fact, "name one column")
+def _listed(sensitive: object) -> list[str]:
+    """Return the names of the sensitive columns: one name, several, or none."""
+    if sensitive is None or isinstance(sensitive, str):
+        return [] if sensitive is None else [sensitive]
+    names = list(sensitive) if isinstance(sensitive, Iterable) else [sensitive]
+    if all(isinstance(name, str) for name in names):
+        return [str(name) for name in names]
+    fact = f"Parameter sensitive is a {type(sensitive).__name__}"
+    raise SchemaError(fact, "name one column, or give a list of names")
 
 
 def _checked(name: str, spec: object) -> Spec | None:

@@ -19,13 +19,15 @@ _HEAD = """\
 # Schema of a table for incrowd. Please review every role: nobody knows these columns better than you.
 #   identifier  never published
 #   quasi       could help to recognize somebody: will be generalized
-#   sensitive   what must not be learned about a person (also the class to predict, unless target says otherwise)
+#   sensitive   what must not be learned about a person; a single one is also the class to predict, unless target says
+#               otherwise; l, l_kind, t or alpha here hold for this column, whatever publish is asked for
 #   other       released as it is
 # hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
-_KEYS = {"role", "type", "hierarchy", "missing", "date_format"}
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha")
+_KEYS = {"role", "type", "hierarchy", "missing", "date_format", *_LIMITS}
 
 
 def dumps(schema: Schema, folder: Path) -> str:
@@ -36,7 +38,7 @@ def dumps(schema: Schema, folder: Path) -> str:
     )
     lines.append(f"missing_tokens = {_value(list(schema.missing_tokens))}")
     lines.append(f"rest = {_value(schema.rest)}  # columns not listed here: 'error' or 'drop'")
-    if schema.target is not None and schema.target != schema.sensitive:
+    if schema.target is not None and [schema.target] != schema.secrets:
         lines.append(f"target = {_value(schema.target)}")
     written = {name: value for name in FILE_SETTINGS if (value := getattr(schema.file, name)) is not None}
     if written:
@@ -56,6 +58,7 @@ def dumps(schema: Schema, folder: Path) -> str:
             lines.append(f"missing = {_value([_code(text) for text in attribute.missing])}")
         if attribute.suspects:
             lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
+        lines += [f"{name} = {_value(value)}" for name, value in attribute.limits.items()]
         if attribute.role is Role.QUASI:
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
     return "\n".join(lines) + "\n"
@@ -118,7 +121,8 @@ def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
         fact = f"The date format of column {name!r} in '{path}' is not a text"
         raise SchemaError(fact, 'write for example date_format = "%d.%m.%Y"')
     codes = as_codes(name, column.get("missing", ()))
-    return Attribute(name, Role(role), spec, column.get("type"), missing=codes, date_format=form)
+    limits = {key: column[key] for key in _LIMITS if key in column}
+    return Attribute(name, Role(role), spec, column.get("type"), missing=codes, date_format=form, limits=limits)
 
 
 def _code(text: str) -> int | float | str:

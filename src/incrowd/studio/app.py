@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
@@ -19,16 +21,24 @@ from starlette.staticfiles import StaticFiles
 
 from incrowd.errors import IncrowdError
 from incrowd.studio.guard import TooLarge, too_large
+from incrowd.studio.jobs import Job
+from incrowd.studio.names import explain, model_suffix, shown_name, table_suffix
 from incrowd.studio.pages import Form, render
-from incrowd.studio.projects import Project, Projects, explain, shown_name, stored_suffix
+from incrowd.studio.project import Model, Project
+from incrowd.studio.projects import Projects
 
 _LOOK_EVERY = 0.2  # seconds between looks at a job
 _MOST_FIELDS = 20000
 _PAGES = {
     "data": ("GET", "pages_table", "data"),
+    "reread": ("POST", "pages_table", "reread"),
     "roles": ("GET", "pages_table", "roles"),
     "propose": ("POST", "pages_table", "propose"),
     "revise": ("POST", "pages_table", "revise"),
+    "crowds": ("GET", "pages_table", "crowds"),
+    "hierarchies": ("GET", "pages_hierarchies", "hierarchies"),
+    "preview": ("POST", "pages_hierarchies", "preview"),
+    "tree.csv": ("GET", "pages_hierarchies", "tree_file"),
     "tradeoff": ("GET", "pages_result", "tradeoff"),
     "compare": ("POST", "pages_result", "compare"),
     "result": ("GET", "pages_result", "result"),
@@ -36,6 +46,11 @@ _PAGES = {
     "attack": ("POST", "pages_result", "attack"),
     "report": ("POST", "pages_result", "report"),
     "save": ("POST", "pages_result", "save"),
+    "models": ("GET", "pages_models", "models"),
+    "audit": ("POST", "pages_models", "audit"),
+    "repair": ("POST", "pages_models", "repair"),
+    "repaired": ("GET", "pages_models", "repaired_file"),
+    "project.zip": ("GET", "pages_result", "project_file"),
     "schema.toml": ("GET", "pages_table", "schema_file"),
     "release.zip": ("GET", "pages_result", "release_file"),
     "private.zip": ("GET", "pages_result", "private_file"),
@@ -54,6 +69,9 @@ def make_app(projects: Projects) -> Starlette:
         routes=[
             Route("/", _plain(projects, _start)),
             Route("/upload", _plain(projects, _upload), methods=["POST"]),
+            Route("/database", _plain(projects, _database), methods=["POST"]),
+            Route("/opening/events", _plain(projects, _opening_events)),
+            Route("/p/{project}/models/upload", _plain(projects, _upload_model), methods=["POST"]),
             Route("/p/{project}/remove", _plain(projects, _remove), methods=["POST"]),
             Route("/p/{project}/jobs/{job}/events", _plain(projects, _events)),
             Route("/p/{project}/jobs/{job}/cancel", _plain(projects, _cancel), methods=["POST"]),
@@ -130,31 +148,75 @@ def _project(projects: Projects, request: Request) -> Project:
 
 
 async def _start(projects: Projects, _request: Request) -> Response:
-    return render("start.html", projects=list(projects.all.values()), project=None, here="start")
+    """Show the first page; a table of the command line is led to once it is read."""
+    opening, problem = projects.opening, None
+    if opening is not None and not opening.is_active:
+        projects.opening = None
+        if opening.state == "done":
+            return RedirectResponse(f"/p/{opening.result.id}/data", 303)
+        problem = None if opening.error is None else explain(opening.error, {})
+    return render(
+        "start.html", projects=list(projects.all.values()), project=None, here="start", opening=projects.opening,
+        error=problem,
+    )  # fmt: skip
+
+
+async def _database(projects: Projects, request: Request) -> Response:
+    """Read a table of a database."""
+    form = await _form(request)
+    try:
+        project = await run_in_threadpool(projects.add_database, form.text("address"), form.text("query"))
+    except IncrowdError as error:
+        return render("problem.html", 400, project=None, error=error, here="")
+    return RedirectResponse(f"/p/{project.id}/data", 303)
 
 
 async def _upload(projects: Projects, request: Request) -> Response:
-    """Take a file as it comes, into a private folder under a name of ours."""
+    """Take a table as it comes, into a private folder under a name of ours."""
     name = shown_name(unquote(request.headers.get("x-file-name", "")))
     try:
-        suffix = stored_suffix(name)
-    except IncrowdError as error:
-        return JSONResponse({"fact": error.fact, "hint": error.hint}, 400)
-    folder = projects.room()
-    path = folder / f"table{suffix}"
-    try:
-        with path.open("xb") as out:
-            async for chunk in request.stream():
-                await run_in_threadpool(out.write, chunk)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        folder.rmdir()
-        raise
-    try:
-        project = await run_in_threadpool(projects.add, name, path, folder)
+        stored = f"table{table_suffix(name)}"
+        folder = projects.room()
+        await _take(request, folder, stored)
+        project = await run_in_threadpool(projects.add, name, folder / stored, folder)
     except IncrowdError as error:
         return JSONResponse({"fact": error.fact, "hint": error.hint}, 400)
     return JSONResponse({"page": f"/p/{project.id}/data"})
+
+
+async def _upload_model(projects: Projects, request: Request) -> Response:
+    """Take a model, or a table of rules; it is not loaded yet."""
+    from incrowd import io
+    from incrowd.audit.files import DUMPS, PICKLES
+
+    project = _project(projects, request)
+    name = shown_name(unquote(request.headers.get("x-file-name", "")))
+    try:
+        suffix = model_suffix(name)
+        folder = project.folder / f"model-{secrets.token_hex(4)}"
+        folder.mkdir(mode=0o700)
+        await _take(request, folder, f"model{suffix}")
+    except IncrowdError as error:
+        return JSONResponse({"fact": error.fact, "hint": error.hint}, 400)
+    is_rules = suffix not in DUMPS and io.find_format(f"model{suffix}") is not None
+    earlier = project.model
+    project.model = Model(name, folder / f"model{suffix}", is_rules, suffix in PICKLES)
+    for about_it in ("audit", "repair"):
+        project.jobs.pop(about_it, None)
+    if earlier is not None:
+        shutil.rmtree(earlier.path.parent, ignore_errors=True)
+    return JSONResponse({"page": f"/p/{project.id}/models"})
+
+
+async def _take(request: Request, folder: Path, name: str) -> None:
+    """Write the body of a request to a file; one that breaks off leaves nothing."""
+    try:
+        with (folder / name).open("xb") as out:
+            async for chunk in request.stream():
+                await run_in_threadpool(out.write, chunk)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 async def _remove(projects: Projects, request: Request) -> Response:
@@ -170,13 +232,22 @@ async def _cancel(projects: Projects, request: Request) -> Response:
     job.cancel()
     if job.thread is not None:
         await run_in_threadpool(job.thread.join, 2)
-    page = "tradeoff" if job.name == "tradeoff" else "result"
-    return RedirectResponse(f"/p/{project.id}/{page}", 303)
+    pages = {"tradeoff": "tradeoff", "audit": "models", "repair": "models"}
+    return RedirectResponse(f"/p/{project.id}/{pages.get(job.name, 'result')}", 303)
 
 
 async def _events(projects: Projects, request: Request) -> Response:
+    """Tell how far a job is."""
+    return _told(_project(projects, request).jobs.get(request.path_params["job"]))
+
+
+async def _opening_events(projects: Projects, _request: Request) -> Response:
+    """Tell how far the table of the command line is read."""
+    return _told(projects.opening)
+
+
+def _told(job: Job | None) -> Response:
     """Tell how far a job is, whenever that has changed, until it ends."""
-    job = _project(projects, request).jobs.get(request.path_params["job"])
     if job is None:
         raise HTTPException(404)
 

@@ -25,8 +25,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 UPLOAD_LIMIT = 2 * 1024**3
 """Bytes of a table that is sent from a browser; a file named on the command line may be larger."""
 
-FORM_LIMIT = 2 * 1024**2
-"""Bytes of a form: roles of thousands of columns fit."""
+FORM_LIMIT = 8 * 1024**2
+"""Bytes of a form: roles of thousands of columns fit, and a tree of a hundred thousand values."""
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -91,8 +91,12 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, _complete(send))
             return
-        limit = self.upload_limit if scope["path"] == "/upload" else FORM_LIMIT
+        limit = self._limit(scope)
         await self.app(scope, _limited(receive, limit), _complete(send))
+
+    def _limit(self, scope: Scope) -> int:
+        """Return how many bytes the body of a request may have."""
+        return self.upload_limit if scope["path"].endswith("/upload") else FORM_LIMIT
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that may not pass; ``None`` lets it pass."""
@@ -114,7 +118,7 @@ class Guard:
             text = "The studio does not know this browser. Open the address that it printed when it started."
             return PlainTextResponse(text, 401)
         length = headers.get("content-length", "0")
-        limit = self.upload_limit if scope["path"] == "/upload" else FORM_LIMIT
+        limit = self._limit(scope)
         if not length.isdecimal() or int(length) > limit:
             return too_large()
         return None

@@ -13,7 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from incrowd.errors import ParameterError, counted
 from incrowd.version import __version__
 
-STEPS = (("data", "Data"), ("roles", "Roles"), ("tradeoff", "Trade-off"), ("result", "Result"))
+STEPS = (
+    ("data", "Data"), ("roles", "Roles"), ("hierarchies", "Hierarchies"), ("tradeoff", "Trade-off"),
+    ("result", "Result"), ("models", "Models"),
+)  # fmt: skip
 
 _STAGES = {"tasks": "trying methods", "starting": "starting", "waiting": "waiting for another run"}
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from incrowd import workflow
+from incrowd import io, workflow
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.publish import default_method, find_publisher, methods, publisher_names
 from incrowd.studio.charts import charts_of
 from incrowd.studio.jobs import Job
 from incrowd.studio.pages import Form, back_to, render, whole
-from incrowd.studio.projects import Project
-from incrowd.studio.sending import packed, send
+from incrowd.studio.project import Project
+from incrowd.studio.sending import files_of, packed, send
 
 _QUICK = ("best_cuts", "mondrian", "infogain_mondrian", "tight_groups", "tds", "kactus")
 _CLASSIFIERS = {"tree": "decision tree", "naive_bayes": "naive Bayes", "logistic": "logistic regression"}
@@ -68,7 +68,7 @@ def result(project: Project, form: Form) -> Response:
         given = {"method": form.text("method") or usual, "k": form.whole("k"), "l": form.number("l")}
     return render(
         "result.html", project=project, schema=schema, job=job, given=given, methods=_described(), usual=usual,
-        outcome=project.latest, attacking=attacking, reporting=reporting, has_report=hasattr(workflow, "report"),
+        outcome=project.latest, attacking=attacking, reporting=reporting,
         error=_error(project, job), attack_error=_error(project, attacking), report_error=_error(project, reporting),
         closest=_closest(job), expected=workflow.expect(schema, {"l": given.get("l")}) if given.get("l") else (),
         chosen=bool(form.text("k")), here="result",
@@ -92,17 +92,14 @@ def attack(project: Project, _form: Form) -> Response:
 
 
 def report(project: Project, _form: Form) -> Response:
-    """Begin to write the report, where this installation can."""
-    make = getattr(workflow, "report", None)
-    if make is None:
-        fact = "This version of incrowd writes no reports"
-        raise ParameterError(fact, "share the release folder, which says what was done")
+    """Begin to write the report."""
     folder = Path(project.outcome().publication.folder)
     path = folder.with_name("report.html")
+    reading = project.needs_schema().reading
 
     def work(run: workflow.Run) -> Path:
         path.unlink(missing_ok=True)
-        make(folder, project.source, output=path, run=run)
+        workflow.report(folder, project.source, output=path, reading=reading, run=run)
         return path
 
     project.begin("report", {}, work)
@@ -119,28 +116,43 @@ def report_file(project: Project, _form: Form) -> Response:
 
 
 def save(project: Project, form: Form) -> Response:
-    """Save the release and its private part where the owner says."""
-    text = form.text("folder")
+    """Save the release and its private part where the owner says: in a new folder, a file, or a table of a database."""
+    text = form.text("place")
     if not text:
-        fact = "No folder was named"
-        raise ParameterError(fact, "name a new folder, for example ~/release")
-    path = Path(text).expanduser()
-    if not path.is_absolute():
-        path = Path.home() / path
-    project.outcome().publication.release.save(path)
-    project.saved = path
+        fact = "No place was named"
+        raise ParameterError(
+            fact, "name a new folder, for example ~/release, or a table: sqlite:////data/out.db#release"
+        )
+    output: str | Path = text if io.is_url(text) else _absolute(text)
+    place = io.place_of(output)
+    kept = _absolute(form.text("private")) if form.text("private") else None
+    if kept is None:
+        kept = Path.home() / f"{place.path.name}.private" if place.kind == "database" else place.private
+    project.outcome().publication.release.save_to(output, private=kept)
+    project.saved = str(place), str(kept)
     return back_to(project.id, "result#keep")
+
+
+def _absolute(text: str) -> Path:
+    path = Path(text).expanduser()
+    return path if path.is_absolute() else Path.home() / path
 
 
 def release_file(project: Project, _form: Form) -> Response:
     """Send the public part of the release."""
-    return send(packed(Path(project.outcome().publication.folder), "release"), "release.zip", "application/zip")
+    files = files_of(Path(project.outcome().publication.folder))
+    return send(packed(files, "release"), "release.zip", "application/zip")
 
 
 def private_file(project: Project, _form: Form) -> Response:
     """Send the private part of the release, to its owner."""
-    content = packed(project.outcome().publication.private, "release.private")
+    content = packed(files_of(project.outcome().publication.private), "release.private")
     return send(content, "release-PRIVATE-do-not-share.zip", "application/zip")
+
+
+def project_file(project: Project, _form: Form) -> Response:
+    """Send roles, hierarchies and results, without any data."""
+    return send(packed(project.kept(), "project"), "project.zip", "application/zip")
 
 
 def _defaults(project: Project) -> dict[str, Any]:

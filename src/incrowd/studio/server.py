@@ -6,8 +6,11 @@ import asyncio
 import os
 import secrets
 import socket
+import tempfile
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -16,10 +19,10 @@ from incrowd.errors import InputError
 from incrowd.studio.app import make_app
 from incrowd.studio.folders import private_folder
 from incrowd.studio.guard import Guard
-from incrowd.studio.projects import Projects, shown_name
+from incrowd.studio.projects import Projects
 
 _HOST = "127.0.0.1"  # never another: the studio has no passwords, and its data is private
-_HEAD_START = 1.0  # seconds for a browser to get the first page before the processors load libraries
+_HEAD_START = 0.5  # seconds for a browser to get the first page before the processors load libraries
 _OPENER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>incrowd studio</title>
 <meta http-equiv="refresh" content="0;url={address}"></head><body></body></html>"""
 
@@ -40,12 +43,10 @@ def run(
 ) -> None:
     """Serve until the process is asked to end; see `incrowd.studio.serve`."""
     token = secrets.token_urlsafe(32)
-    with _listening(port) as listener, private_folder() as folder:
+    with _listening(port) as listener, private_folder() as folder, _silent(folder):
         number = listener.getsockname()[1]
         projects = Projects(folder)
-        if data is not None:
-            path = Path(data).absolute()
-            projects.add(shown_name(path.name), path, projects.room())
+        begin = _load_libraries if data is None else projects.open(_existing(Path(data)))
         server = _Server(
             uvicorn.Config(
                 Guard(make_app(projects), port=number, token=token), log_config=None, log_level="critical",
@@ -55,7 +56,7 @@ def run(
         )  # fmt: skip
         address = f"http://{_HOST}:{number}/?token={token}"
 
-        loading = threading.Timer(_HEAD_START, _load_libraries)
+        loading = threading.Timer(_HEAD_START, begin)
 
         def ready() -> None:
             tell(address)
@@ -88,7 +89,29 @@ def _listening(port: int) -> socket.socket:
     return listener
 
 
+@contextmanager
+def _silent(folder: Path) -> Iterator[None]:
+    """Keep temporary files of all libraries in a folder that goes, and print no warnings, which may quote data."""
+    earlier = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        tempfile.tempdir = earlier
+
+
+def _existing(path: Path) -> Path:
+    """Return the whole path of a table; one that is not there ends the command before a page is shown."""
+    if not path.exists():
+        fact = f"There is no file '{path}'"
+        raise InputError(fact, "check the path, or start without a file and choose one on the page")
+    return path.absolute()
+
+
 def _load_libraries() -> None:
     """Load what a table will need, while a person looks at the first page."""
+    import incrowd.studio.pages_hierarchies
     import incrowd.studio.pages_result
     import incrowd.studio.pages_table  # noqa: F401

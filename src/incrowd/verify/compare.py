@@ -12,7 +12,8 @@ from incrowd.verify.domain import Array, read_text
 def equal_values(a: pl.Series, b: pl.Series) -> Array:
     """Tell where two columns hold the same value; empty text is a missing one, as in files."""
     if a.dtype == b.dtype:
-        same = a.eq_missing(b)
+        plain = not (a.null_count() or b.null_count() or a.dtype.is_nested())
+        same = a == b if plain else a.eq_missing(b)
         if a.dtype == pl.String and not same.all():
             same = a.fill_null("") == b.fill_null("")
         return same.to_numpy()

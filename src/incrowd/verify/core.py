@@ -14,13 +14,14 @@ from incrowd.verify.payload import check_labels, declared_names, read_payload
 from incrowd.verify.private import read_private
 from incrowd.verify.projections import check_projections_into
 from incrowd.verify.promises import check_promises
+from incrowd.verify.rows import Frame
 from incrowd.verify.tables import check_counts, check_rows
 from incrowd.verify.verdict import Findings, Verdict
 
 
 def check(
     manifest: dict[str, Any],
-    tables: Sequence[pl.DataFrame],
+    tables: Sequence[Frame],
     *,
     original: pl.DataFrame | None = None,
     private: Mapping[str, Any] | None = None,
@@ -52,7 +53,7 @@ def check(
 def check_into(
     findings: Findings,
     manifest: object,
-    tables: Sequence[pl.DataFrame],
+    tables: Sequence[Frame],
     *,
     original: pl.DataFrame | None,
     private: Mapping[str, Any] | None,
@@ -61,7 +62,8 @@ def check_into(
 ) -> None:
     """Add every check of a release to what was found about its folder; `labelled` tables must have their labels."""
     if isinstance(manifest, dict) and manifest.get("payload") == "projections":
-        check_projections_into(findings, manifest, tables, original=original, private=private)
+        frames = [table.select(table.columns) for table in tables]
+        check_projections_into(findings, manifest, frames, original=original, private=private)
         return
     claims = check_manifest(findings, manifest)
     if claims is None:
@@ -97,7 +99,7 @@ def check_into(
 
 def _say_what_is_open(findings: Findings, claims: Claims) -> None:
     """Name the promises that nothing that was given could show."""
-    judged = {check.name for check in findings.checks}
+    judged = {check.name.split(" of '")[0] for check in findings.checks}
     wanted = ["k"] if claims.k is not None and not claims.homogeneous else []
     wanted += ["blocks"] if claims.in_shares else []
     for name in wanted:
@@ -114,7 +116,7 @@ def check_manifest(findings: Findings, manifest: object) -> Claims | None:
     if reading.unchecked is not None:
         findings.skip("method", reading.unchecked)
     if claims is not None:
-        secret = [] if claims.sensitive is None else [claims.sensitive.name]
+        secret = [each.name for each in claims.secrets]
         findings.note_roles([q.name for q in claims.quasi], secret, claims.other, claims.dropped)
         promises = counted(len(claims.promises), "promise")
         findings.judge("promises", reading.promises, f"{promises}, none trivially unsatisfiable")

@@ -36,18 +36,23 @@ def for_people(manifest: Any, frame: pl.DataFrame) -> pl.DataFrame | None:  # no
     """Return the rows of a Parquet file without codes, with shares for counts; ``None`` if columns are not there."""
     try:
         codes = [f"{entry['name']}{end}" for entry in manifest["quasi"] for end in (".lo", ".hi")]
-        sensitive = manifest["sensitive"]
-        n_values = 0 if sensitive is None or sensitive["form"] == "exact" else len(sensitive["values"])
+        about = manifest["sensitive"]
+        secrets = about if isinstance(about, list) else [] if about is None else [about]
+        sizes = [len(secret["values"]) for secret in secrets if secret["form"] != "exact"]
         shown = frame.drop(codes)
     except (KeyError, TypeError, pl.exceptions.PolarsError):
         return None
-    if not n_values:
-        return shown
-    names = shown.columns[-n_values:]
-    if len(names) < n_values or not all(shown[name].dtype.is_integer() for name in names):
+    if shown.width < sum(sizes):
         return None
-    total = shown.select(pl.sum_horizontal(pl.col(names).cast(pl.Int64()))).to_series()
-    return shown.with_columns((pl.col(name) / total).alias(name) for name in names)
+    end = shown.width
+    for size in reversed(sizes):
+        names = shown.columns[end - size : end]
+        end -= size
+        if not all(shown[name].dtype.is_integer() for name in names):
+            return None
+        total = shown.select(pl.sum_horizontal(pl.col(names).cast(pl.Int64()))).to_series()
+        shown = shown.with_columns((pl.col(name) / total).alias(name) for name in names)
+    return shown
 
 
 def as_fields(column: pl.Series) -> pl.Series:

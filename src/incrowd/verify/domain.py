@@ -6,6 +6,7 @@ All of it is read from plain data with code of its own, so that a mistake in a h
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -211,10 +212,16 @@ def without_codes(column: pl.Series, kind: str | None, codes: Sequence[str]) -> 
     for each in kinds:
         values = convert(column, str(each))
         known = convert(pl.Series(list(codes), dtype=pl.String()), str(each)).drop_nulls().unique().to_list()
+        known += [int(float(code)) for code in codes if each == "int" and _is_whole(code)]
         gone |= values.is_in(pl.Series(known, dtype=values.dtype).implode()).fill_null(value=False)
     return (
         pl.select(pl.when(gone).then(None).otherwise(column).alias(column.name)).to_series() if gone.any() else column
     )
+
+
+def _is_whole(code: str) -> bool:
+    """Tell whether a code is a whole number written with decimals, such as 999.0."""
+    return re.fullmatch(r"[+-]?\d{1,15}\.0*", code, re.ASCII) is not None
 
 
 def is_day(value: object) -> bool:

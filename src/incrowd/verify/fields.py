@@ -33,7 +33,9 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "an object of lists of texts": lambda v: isinstance(v, dict) and all(map(_is_texts, [list(v), *v.values()])),
     "a list of counts": _are_counts,
     "an object": lambda v: isinstance(v, dict) and all(isinstance(key, str) for key in v),
-    "an object or null": lambda v: v is None or isinstance(v, dict),
+    "an object, a list of objects or null": lambda v: (
+        v is None or isinstance(v, dict) or (isinstance(v, list) and v != [] and all(isinstance(e, dict) for e in v))
+    ),
     "true or false": lambda v: isinstance(v, bool),
     "a count or null": lambda v: v is None or (is_whole(v) and 0 <= v < 2**40),
     "a whole number": is_whole,

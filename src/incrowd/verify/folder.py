@@ -24,6 +24,10 @@ from incrowd.verify.verdict import Findings, Verdict
 MANIFEST = "manifest.json"
 
 _WHOLE = pl.Int64()
+_OTHER_RELEASE = (
+    "the private manifest names another method or parameters (if the folder is of another release, name the right one: "
+    "private=...)"
+)
 _OWNED: dict[str, dict[str, pl.DataType] | pl.DataType] = {
     "rings": dict.fromkeys(("ring", "cell", "original", "width"), _WHOLE),
     "blocks": dict.fromkeys(("block", "members"), _WHOLE),
@@ -133,7 +137,7 @@ def read_private_folder(
     if not isinstance(about, dict) or list(about) != ["seed", "method", "public", "private"]:
         problems.append(f"the private {MANIFEST} has other keys than its format says")
     else:
-        problems += [] if about["method"] == method else ["the private manifest names another method or parameters"]
+        problems += [] if about["method"] == method else [_OTHER_RELEASE]
         problems += [] if _is_seed(about["seed"]) else ["the seed is not a whole number from 0, nor null"]
         problems += _digest_problems(about["public"], folder, files, "public", unlike)
         problems += _digest_problems(about["private"], private, wanted, "private")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from incrowd.verify.labels import write_value
 from incrowd.verify.methods import cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 
-FORMAT = 2
+FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
 
 _KEYS = (
     "format",
@@ -54,6 +54,16 @@ class Promise:
     kind: str
     given: dict[str, Any]
 
+    @property
+    def column(self) -> str | None:
+        """The sensitive column that it is about, where there are several."""
+        return self.given.get("column")
+
+    @property
+    def others_known(self) -> bool:
+        """Whether it also holds for somebody who knows another sensitive column."""
+        return self.given.get("others_known") is True
+
 
 @dataclass(frozen=True)
 class Sensitive:
@@ -88,11 +98,23 @@ class Claims:
     codes: dict[str, tuple[str, ...]]
     domains: str
     quasi: tuple[Quasi, ...]
-    sensitive: Sensitive | None
+    secrets: tuple[Sensitive, ...]
     other: tuple[str, ...]
     dropped: tuple[str, ...]
     cells: str | None
     parameters: dict[str, Any]
+
+    @property
+    def sensitive(self) -> Sensitive | None:
+        """The sensitive column, where there is at most one; `about` makes claims about any other."""
+        if len(self.secrets) > 1:
+            raise AssertionError  # a check that sees one column must not be given several
+        return self.secrets[0] if self.secrets else None
+
+    def about(self, secret: Sensitive) -> Claims:
+        """Return what is claimed about one sensitive column, as if there were no other."""
+        own = tuple(promise for promise in self.promises if promise.column in (None, secret.name))
+        return replace(self, promises=own, secrets=(secret,))
 
     @property
     def k(self) -> int | None:
@@ -113,7 +135,7 @@ class Claims:
     @property
     def in_shares(self) -> bool:
         """Whether distributions are means of the shares in blocks, and not counts of members."""
-        return self.sensitive is not None and self.sensitive.form == "shares"
+        return any(secret.form == "shares" for secret in self.secrets)
 
     @property
     def homogeneous(self) -> bool:
@@ -124,7 +146,7 @@ class Claims:
     def evidence(self) -> tuple[str, ...]:
         """Names of the private files without which not everything can be checked."""
         by_form = {"shares": ("blocks", "members"), "exact": () if self.homogeneous else ("rings",)}
-        form = self.sensitive.form if self.sensitive is not None else "exact"
+        form = self.secrets[0].form if self.secrets else "exact"
         return ("rows", "domains", *by_form.get(form, ()))
 
 
@@ -135,10 +157,15 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         reading.manifest.append("it is not an object")
         return None, reading
     version = reading.field(manifest, "format", "a whole number")
-    if version is not None and version != FORMAT:
-        reading.manifest.append(f"format is {version}, and this verifier knows format {FORMAT}")
-    if version != FORMAT:
+    formats = (FORMAT, FORMAT_OF_SEVERAL)
+    if version is not None and version not in formats:
+        reading.manifest.append(
+            f"format is {version}, and this verifier knows formats {FORMAT} and {FORMAT_OF_SEVERAL}"
+        )
+    if version not in formats:
         return None, reading
+    if (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
+        reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
     reading.field(manifest, "polars", "a version number")
@@ -148,14 +175,15 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     policy, tokens, codes = read_missing(reading, manifest)
     domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
     quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
-    sensitive = _read_sensitive(reading, manifest)
-    promises = tuple(read_promises(reading, manifest, has_sensitive=sensitive is not None))
+    secrets = _read_secrets(reading, manifest)
+    names = [secret.name for secret in secrets]
+    promises = tuple(read_promises(reading, manifest, has_sensitive=bool(secrets), names=names))
     other = tuple(reading.field(manifest, "other", "a list of texts") or ())
     dropped = tuple(reading.field(manifest, "dropped", "a list of texts") or ())
     method = manifest.get("method")
-    form = None if sensitive is None else sensitive.form
+    form = secrets[0].form if secrets else None
     problems, reading.unchecked = method_problems(
-        method, manifest.get("guarantees"), "rows", recoding=recoding, form=form
+        method, manifest.get("guarantees"), "rows", recoding=recoding, form=form, names=names
     )
     reading.private += problems
     known = {} if problems or reading.unchecked else parameters
@@ -168,13 +196,13 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         codes,
         domains,
         quasi,
-        sensitive,
+        secrets,
         other,
         dropped,
         cells_of(method),
         known,
     )
-    coded = [*(q.name for q in quasi), *([sensitive.name] if sensitive else [])]
+    coded = [*(q.name for q in quasi), *names]
     check_code_names(reading, codes, coded)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
@@ -207,6 +235,10 @@ def _impossible(claims: Claims) -> list[str]:
     """Say which promises cannot hold, whatever the rows are."""
     problems = [] if claims.promises else ["the manifest promises nothing"]
     released, k = claims.rows["released"], claims.k
+    if len(claims.secrets) > 1 and not claims.homogeneous and not claims.in_shares:
+        problems.append("several sensitive columns are told, and neither in groups nor in shares of blocks")
+    if any(p.others_known for p in claims.promises) and (not claims.homogeneous or claims.secrets[0].form != "exact"):
+        problems.append("others_known is promised, and only groups with exact values can keep it")
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
     if claims.homogeneous:
@@ -215,7 +247,7 @@ def _impossible(claims: Claims) -> list[str]:
         return problems
     if any(p.kind == "lkc" for p in claims.promises):
         problems.append("lkc is not defined for a non-homogeneous release: its rows do not form groups")
-    if claims.sensitive is not None and claims.sensitive.form == "counts" and claims.other:
+    if claims.secrets and claims.secrets[0].form == "counts" and claims.other:
         problems.append("other columns stand beside counts of members: a person may fit a single row")
     return problems
 
@@ -275,11 +307,22 @@ def _read_all_quasi(reading: Reading, manifest: dict[str, Any], *, exact: bool) 
     return found
 
 
-def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | None:
-    data = reading.field(manifest, "sensitive", "an object or null")
+def _read_secrets(reading: Reading, manifest: dict[str, Any]) -> tuple[Sensitive, ...]:
+    """Return the sensitive columns: one is written by itself, several as a list."""
+    data = reading.field(manifest, "sensitive", "an object, a list of objects or null")
     if data is None:
-        return None
-    where = "sensitive."
+        return ()
+    if isinstance(data, list) and len(data) == 1:
+        reading.private.append("sensitive is a list of one column, which is written by itself")
+    entries = [(entry, f"sensitive[{at}].") for at, entry in enumerate(data)] if isinstance(data, list) else None
+    read = [_read_sensitive(reading, entry, where) for entry, where in entries or [(data, "sensitive.")]]
+    found = tuple(secret for secret in read if secret is not None)
+    if len({secret.form for secret in found}) > 1:
+        reading.manifest.append("sensitive columns are told in several forms")
+    return found
+
+
+def _read_sensitive(reading: Reading, data: dict[str, Any], where: str) -> Sensitive | None:
     name = reading.field(data, "name", "text", where)
     kind = reading.field(data, "type", "text", where)
     if kind is not None and kind not in TYPES:
@@ -288,7 +331,7 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     if form not in (None, "exact", "counts", "shares"):
         reading.manifest.append("sensitive.form is none of exact, counts, shares")
     told = form in ("counts", "shares")
-    reading.closed(data, ("name", "type", "form", *(("values", "counts") if told else ())), "sensitive")
+    reading.closed(data, ("name", "type", "form", *(("values", "counts") if told else ())), where.removesuffix("."))
     if None in (name, kind, form) or not told:
         return None if None in (name, kind, form) else Sensitive(str(name), str(kind), str(form), None, None)
     counts = reading.field(data, "counts", "a list of counts", where)
@@ -307,8 +350,10 @@ def _read_sensitive(reading: Reading, manifest: dict[str, Any]) -> Sensitive | N
     return Sensitive(str(name), str(kind), str(form), values, np.array(counts, np.int64))
 
 
-def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool) -> list[Promise]:
-    """Return the guarantees that are well formed."""
+def read_promises(
+    reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool, names: Sequence[str] = ()
+) -> list[Promise]:
+    """Return the guarantees that are well formed; where there are several sensitive columns, `names` are theirs."""
     found = []
     for number, entry in enumerate(reading.field(manifest, "guarantees", "a list") or ()):
         where = f"guarantees[{number}]."
@@ -322,6 +367,9 @@ def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: 
         for key, wanted in _PROMISES[kind].items():
             reading.field(entry, key, wanted, where)
         known = ("kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else []))
+        if len(names) > 1 and kind in ("l", "t", "alpha"):
+            known += ("column", "others_known")
+            _check_column(reading, entry, names, where)
         reading.closed(entry, known, f"guarantees[{number}]")
         if kind == "l":
             _check_l(reading, entry, where)
@@ -329,6 +377,15 @@ def read_promises(reading: Reading, manifest: dict[str, Any], *, has_sensitive: 
             reading.manifest.append(f"{where}kind {kind} needs a sensitive column")
         found.append(Promise(kind, entry))
     return found
+
+
+def _check_column(reading: Reading, entry: dict[str, Any], names: Sequence[str], where: str) -> None:
+    """A promise about one of several sensitive columns names it."""
+    column = reading.field(entry, "column", "text", where)
+    if column is not None and column not in names:
+        reading.manifest.append(f"{where}column is not a sensitive column")
+    if "others_known" in entry and entry["others_known"] is not True:
+        reading.manifest.append(f"{where}others_known is there and is not true")
 
 
 def _check_l(reading: Reading, entry: dict[str, Any], where: str) -> None:
@@ -342,7 +399,7 @@ def _check_l(reading: Reading, entry: dict[str, Any], where: str) -> None:
 
 def _check_names(reading: Reading, claims: Claims, target: str | None) -> None:
     announced = [q.name for q in claims.quasi] + list(claims.other)
-    announced += [claims.sensitive.name] if claims.sensitive else []
+    announced += [secret.name for secret in claims.secrets]
     if len(set(announced)) != len(announced):
         reading.manifest.append("a column is announced more than once")
     back = sorted(set(announced) & set(claims.dropped))
@@ -351,6 +408,6 @@ def _check_names(reading: Reading, claims: Claims, target: str | None) -> None:
     if target is not None and target not in announced:
         reading.manifest.append("target is not an announced column")
     columns = [f"{q.name}{end}" for q in claims.quasi for end in ("", ".lo", ".hi")] + list(claims.other)
-    columns += claims.sensitive.columns if claims.sensitive else []
+    columns += [name for secret in claims.secrets for name in secret.columns]
     if len(set(columns)) != len(columns):
         reading.manifest.append("two payload columns have the same name")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -53,19 +53,25 @@ def _are_sets(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(known, list) and all(map(is_text, known)) for known in value)
 
 
+def _for_each(fits: Fits) -> Fits:
+    """One value, or an object with one for each sensitive column; `_each_column` judges its keys."""
+    return lambda value: fits(value) or (isinstance(value, dict) and len(value) > 1 and all(map(fits, value.values())))
+
+
 def _is_presplit(value: object) -> bool:
     return value in (None, "auto") or _whole(2)(value)
 
 
 _GROUPS: dict[str, Fits] = {
     "k": _whole(1),
-    "l": _number(1),
-    "l_kind": _one_of(*L_KINDS),
-    "c": _above_0(_LARGEST),
-    "t": _or_null(_number(0, 1)),
-    "ordered": _is_bool,
-    "alpha": _or_null(_above_0(1)),
+    "l": _for_each(_number(1)),
+    "l_kind": _for_each(_one_of(*L_KINDS)),
+    "c": _for_each(_above_0(_LARGEST)),
+    "t": _for_each(_or_null(_number(0, 1))),
+    "ordered": _for_each(_is_bool),
+    "alpha": _for_each(_or_null(_above_0(1))),
 }
+_OTHERS_KNOWN: dict[str, Fits] = {"others_known": lambda value: value is True}
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
 _LOSS = _one_of("lm", "entropy", "monotone_entropy")
 _GAIN = _one_of("information", "gini")
@@ -125,7 +131,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     ),
     "nhaa": (_K_AND_L | {"cluster": _or_null(_whole(1))},),
     "nsvdist": (
-        _K_AND_L
+        {"k": _whole(1), "l": _for_each(_number(1))}
         | {
             "mode": _one_of("hardened", "paper"),
             "loss": _LOSS,
@@ -138,6 +144,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
 """The parameters of each method in their order; a method may have several lists of them."""
 
 _PROJECTIONS = ("dmpd", "pareto_dmpd")
+_ONE_SECRET = ("pais", "nhaa", *_PROJECTIONS)
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
 _NO_RECODING = ("seqa", "tight_groups", *_NON_HOMOGENEOUS, *_PROJECTIONS)
 _CELLS = {
@@ -199,7 +206,13 @@ def evidence_of(method: object) -> tuple[str, ...] | None:
 
 
 def method_problems(
-    method: object, guarantees: object, payload: str, *, recoding: str | None = None, form: str | None = None
+    method: object,
+    guarantees: object,
+    payload: str,
+    *,
+    recoding: str | None = None,
+    form: str | None = None,
+    names: Sequence[str] = (),
 ) -> tuple[list[str], str | None]:
     """Say what is wrong with a method's parameters and promises, and what could not be checked.
 
@@ -210,7 +223,7 @@ def method_problems(
     payload
         ``rows`` or ``projections``.
     form
-        That of the sensitive column, if there is one.
+        That of the sensitive columns, if there are any; `names` are theirs.
     """
     name, parameters = _parts(method)
     if not isinstance(method, dict) or list(method) != ["name", "parameters"]:
@@ -223,26 +236,43 @@ def method_problems(
         return [], f"method {name!r} is not one that this verifier knows: its parameters were not checked"
     if (name in _PROJECTIONS) != (payload == "projections"):
         return [f"method {name!r} does not publish {payload}"], None
-    problems = _parameter_problems(name, parameters)
-    return problems or _claim_problems(name, parameters, guarantees, recoding, form), None
+    if len(names) > 1 and (name in _ONE_SECRET or parameters.get("mode") == "paper" or "max_confidence" in parameters):
+        return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
+    problems = _parameter_problems(name, parameters, names)
+    return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
 
 
-def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
-    known = next((own for own in PARAMETERS[name] if list(own) == list(parameters)), None)
+def _parameter_problems(name: str, parameters: dict[str, Any], names: Sequence[str]) -> list[str]:
+    known = next((own for own in _lists_of(name, names) if list(own) == list(parameters)), None)
     if known is None:
         return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"]
     wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
+    wrong += [n for n, value in parameters.items() if isinstance(value, dict) and list(value) != list(names)]
     return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong]
 
 
+def _lists_of(name: str, names: Sequence[str]) -> Iterator[dict[str, Fits]]:
+    """Yield the lists of parameters that a method may have; of several sensitive columns others may be known."""
+    for own in PARAMETERS[name]:
+        yield own
+        if len(names) > 1 and "alpha" in own:
+            at = list(own).index("alpha") + 1
+            yield dict([*list(own.items())[:at], *_OTHERS_KNOWN.items(), *list(own.items())[at:]])
+
+
 def _claim_problems(
-    name: str, parameters: dict[str, Any], guarantees: object, recoding: str | None, form: str | None
+    name: str,
+    parameters: dict[str, Any],
+    guarantees: object,
+    recoding: str | None,
+    form: str | None,
+    names: Sequence[str],
 ) -> list[str]:
     """Say what a manifest claims that a method with these parameters does not."""
     if not isinstance(guarantees, list) or not all(isinstance(promise, dict) for promise in guarantees):
         return ["guarantees is not a list of objects"]
     problems = []
-    if not any(_same(promised, guarantees) for promised in _promised(name, parameters, guarantees)):
+    if not any(_same(promised, guarantees) for promised in _promised(name, parameters, guarantees, names)):
         problems.append(f"the guarantees are not those that the parameters of {name!r} ask for")
     if recoding is not None and recoding != recoding_of(name):
         problems.append(f"recoding is not {recoding_of(name)}, and that of {name!r} is")
@@ -264,7 +294,7 @@ def _same(promised: Guarantees, told: Guarantees) -> bool:
     return json.dumps(promised) == json.dumps(told)
 
 
-def _promised(name: str, given: dict[str, Any], told: Guarantees) -> list[Guarantees]:
+def _promised(name: str, given: dict[str, Any], told: Guarantees, names: Sequence[str]) -> list[Guarantees]:
     """Return the lists of guarantees that a method may write for its parameters, given the levels that it tells."""
     if name == "pais":
         return _promised_by_pais(given, told)
@@ -274,7 +304,14 @@ def _promised(name: str, given: dict[str, Any], told: Guarantees) -> list[Guaran
     if "max_confidence" in given:
         l = 1 if given["l"] is None else given["l"]
         return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]
-    return [_of_groups(k, given)]
+    if len(names) < 2:
+        return [_of_groups(k, given)]
+    found: Guarantees = [{"kind": "k", "k": k}]
+    for column in names:
+        own = {key: value[column] if isinstance(value, dict) else value for key, value in given.items()}
+        more = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
+        found += [promise | more for promise in _of_groups(k, own)[1:]]
+    return [found]
 
 
 def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:

@@ -27,9 +27,12 @@ def first_unsorted(frame: pl.DataFrame) -> int | None:
     wrong = ~alike
     for column in frame.get_columns():
         above, below = column.head(len(alike)), column.slice(1)
-        falls = (above > below).fill_null(value=False) | (above.is_not_null() & below.is_null())
+        falls, same = above > below, above == below
+        if column.null_count():
+            falls = falls.fill_null(value=False) | (above.is_not_null() & below.is_null())
+            same = above.eq_missing(below)
         wrong |= alike & falls.to_numpy()
-        alike &= above.eq_missing(below).to_numpy()
+        alike &= same.to_numpy()
         if not alike.any():
             break
     return int(np.argmax(wrong)) + 1 if wrong.any() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ from incrowd.verify.originals import Column, Originals, read_originals
 from incrowd.verify.payload import Payload, wrong_rows
 from incrowd.verify.private import Kept
 from incrowd.verify.private_domains import check_domains
-from incrowd.verify.promises import distributions_of, judge_values
+from incrowd.verify.promises import distributions_of, each_secret, judge_values
 from incrowd.verify.published import Leaves, Quasi, Scale, numbers_of
 from incrowd.verify.rare import check_counts_and_rare, leaf_table
 from incrowd.verify.rings import check_rings
@@ -39,14 +39,25 @@ class Behind:
         Their numbers: in the order of the released rows if `mapped`, otherwise all that may have been released.
     codes
         Their codes, per quasi-identifier.
-    sensitive
-        The place of their sensitive value among the payload's, -1 where it has none; ``None`` if nothing is sensitive.
+    secrets
+        Of each sensitive column, the place of their value among the payload's, -1 where it has none.
     """
 
     rows: Array
     codes: list[Array]
-    sensitive: Array | None
+    secrets: list[Array]
     mapped: bool
+
+    @property
+    def sensitive(self) -> Array | None:
+        """The place of their sensitive value, where there is at most one such column; ``None`` if there is none."""
+        if len(self.secrets) > 1:
+            raise AssertionError  # a check that sees one column must not be given several
+        return self.secrets[0] if self.secrets else None
+
+    def about(self, column: int) -> Behind:
+        """Return the originals as if one sensitive column were the only one."""
+        return replace(self, secrets=self.secrets[column : column + 1])
 
 
 def check_original(
@@ -67,18 +78,37 @@ def check_original(
     behind = _find_behind(findings, claims, payload, originals, kept)
     if behind is None:
         return
+    if behind.mapped and check_covers(findings, claims, payload, behind):
+        check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
+    _check_who_is_behind(findings, claims, payload, original, behind)
     if behind.mapped:
-        if check_covers(findings, claims, payload, behind):
-            check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
-        check_own_value(findings, payload, behind)
         _check_others(findings, claims, payload, original, behind, kept)
-    else:
-        others = _read_others(claims, payload, original, behind)
-        check_assignment(findings, claims, payload, behind.codes, behind.sensitive, others)
     check_identifiers(findings, claims, payload.frame, original, behind.rows if behind.mapped else None)
-    _check_closeness(findings, claims, payload, behind)
-    if claims.in_shares:
-        _check_blocks(findings, claims, payload, behind, kept)
+    for at, part, own, told in each_secret(findings, claims, payload):
+        _check_closeness(part, own, told, behind.about(at))
+        if claims.in_shares:
+            _check_blocks(part, own, told, behind.about(at), kept)
+    if len(claims.secrets) > 1:  # what is left looks at no sensitive column, or at that of a release with one
+        claims, payload, behind = claims.about(claims.secrets[0]), payload.about(0), behind.about(0)
+    _check_crowds(findings, claims, payload, behind, kept, promises_only=promises_only)
+
+
+def _check_who_is_behind(
+    findings: Findings, claims: Claims, payload: Payload, original: pl.DataFrame, behind: Behind
+) -> None:
+    """Check the sensitive values of the rows' originals; whether there are such originals, where no map says so."""
+    for at, part, own, told in each_secret(findings, claims, payload):
+        if behind.mapped:
+            check_own_value(part, told, behind.about(at))
+        else:
+            others = _read_others(claims, payload, original, behind)
+            check_assignment(part, own, told, behind.codes, behind.about(at).sensitive, others)
+
+
+def _check_crowds(
+    findings: Findings, claims: Claims, payload: Payload, behind: Behind, kept: Kept | None, *, promises_only: bool
+) -> None:
+    """Check how many originals fit each row, and how many rows each original."""
     on_rings = _check_rings(findings, claims, payload, behind, kept, promises_only=promises_only)
     if not (promises_only and (on_rings or claims.in_shares)):
         _check_members(findings, claims, payload, behind, on_rings=on_rings)
@@ -90,7 +120,7 @@ def check_original(
 def check_columns(findings: Findings, claims: Claims, columns: Sequence[str], n_rows: int) -> bool:
     """Judge whether the original has the columns and the number of rows that the manifest tells."""
     wanted = [q.name for q in claims.quasi] + list(claims.other)
-    wanted += [claims.sensitive.name] if claims.sensitive else []
+    wanted += [secret.name for secret in claims.secrets]
     lost = [name for name in wanted if name not in columns]
     problems = [f"it lacks the columns {', '.join(map(repr, lost))}"] if lost else []
     if n_rows != claims.rows["input"]:
@@ -111,7 +141,7 @@ def check_columns(findings: Findings, claims: Claims, columns: Sequence[str], n_
 def check_values(findings: Findings, claims: Claims, originals: Originals, n_dropped: int) -> bool:
     """Judge types and the number of rows that are dropped for a missing value."""
     named = list(zip([q.name for q in claims.quasi], originals.quasi, strict=True))
-    named += [(claims.sensitive.name, originals.sensitive)] if claims.sensitive and originals.sensitive else []
+    named += [(secret.name, own) for secret, own in zip(claims.secrets, originals.secrets, strict=True)]
     odd = [f"column {name!r} has {c.n_odd} values that are not of its type" for name, c in named if c.n_odd]
     fine = findings.judge("original values", odd, "all of the types that the manifest states")
     problems = []
@@ -159,10 +189,11 @@ def _find_behind(
         "published leaves", wrong_rows(nowhere, "have an original whose value is in no leaf"), "every value has one"
     ):
         return None
-    sensitive = None
-    if originals.sensitive is not None and payload.values is not None:
-        sensitive = originals.sensitive.ranks_in(payload.values)[originals.sensitive.index[rows]]
-    return Behind(rows, codes, sensitive, mapped)
+    secrets = [
+        column.ranks_in(told.values)[column.index[rows]]
+        for column, told in zip(originals.secrets, payload.told, strict=True)
+    ]
+    return Behind(rows, codes, secrets, mapped)
 
 
 def check_row_map(findings: Findings, claims: Claims, rows: Array | None, n_released: int) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from incrowd.runs import workers
+from incrowd.runs import in_threads
 from incrowd.verify.domain import Array, convert, without_codes, without_tokens
 from incrowd.verify.manifest import Claims
 from incrowd.verify.published import numbers_of
@@ -62,22 +61,21 @@ class Originals:
     """All columns that the release speaks of, and the originals that are dropped for a missing value."""
 
     quasi: list[Column]
-    sensitive: Column | None
+    secrets: list[Column]
     dropped: Array
 
 
 def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
-    """Read the quasi-identifiers and the sensitive column; they must be there."""
+    """Read the quasi-identifiers and the sensitive columns; they must be there."""
     wanted = [(q.name, q.type) for q in claims.quasi]
-    wanted += [(claims.sensitive.name, claims.sensitive.type)] if claims.sensitive is not None else []
-    with ThreadPoolExecutor(workers()) as pool:
-        found = list(pool.map(lambda about: _read(original[about[0]], about[1], claims), wanted))
+    wanted += [(secret.name, secret.type) for secret in claims.secrets]
+    found = list(in_threads(lambda about: _read(original[about[0]], about[1], claims), wanted, original.height))
     dropped = np.zeros(original.height, np.bool_)
     if claims.policy == "drop":
         for column in found:
             dropped |= column.missing
     n_quasi = len(claims.quasi)
-    return Originals(found[:n_quasi], found[n_quasi] if claims.sensitive is not None else None, dropped)
+    return Originals(found[:n_quasi], found[n_quasi:], dropped)
 
 
 def _read(column: pl.Series, kind: str, claims: Claims) -> Column:

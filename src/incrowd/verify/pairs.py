@@ -60,7 +60,7 @@ class Pairs:
 
 def pair_up(claims: Claims, original: io.Batches, deal: Deal | None, progress: Progress) -> Pairs:
     """Go through the originals once; without a row map nothing stands for anybody."""
-    coded = [q.name for q in claims.quasi] + ([claims.sensitive.name] if claims.sensitive else [])
+    coded = [*(q.name for q in claims.quasi), *(secret.name for secret in claims.secrets)]
     names = list(original.columns)
     repeats = _Repeats(claims, original)
     others = _Others(claims)
@@ -141,10 +141,10 @@ class _Repeats:
     """Published columns that repeat one that was not announced, as far as all rows so far do."""
 
     def __init__(self, claims: Claims, original: io.Batches) -> None:
-        known = [*(q.name for q in claims.quasi), *claims.other, *([claims.sensitive.name] if claims.sensitive else [])]
+        known = [*(q.name for q in claims.quasi), *claims.other, *(secret.name for secret in claims.secrets)]
         hidden = [name for name in original.columns if name not in known]
         first = next(iter(original.iterate(original.columns)), pl.DataFrame()) if hidden else pl.DataFrame()
-        shown = [*claims.other, *([claims.sensitive.name] if claims.sensitive else [])] if first.width else []
+        shown = [*claims.other, *(secret.name for secret in claims.secrets)] if first.width else []
         shown = [name for name in shown if name in first.columns and is_comparable(first[name].dtype)]
         self._pairs = [
             (name, secret)

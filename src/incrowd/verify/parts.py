@@ -15,7 +15,7 @@ from incrowd.errors import InputError
 from incrowd.verify.canonical import odd_numbers, parquet_bytes
 from incrowd.verify.domain import Array
 from incrowd.verify.files import file_bytes
-from incrowd.verify.groups import count_weights, relabel
+from incrowd.verify.groups import count_weights, number_rows, relabel
 from incrowd.verify.manifest import Claims
 from incrowd.verify.order import first_unsorted
 from incrowd.verify.payload import rank_values
@@ -124,8 +124,8 @@ class _Seen:
 
     def __init__(self, claims: Claims) -> None:
         self._other = list(claims.other)
-        self._sensitive = None if claims.sensitive is None else claims.sensitive.name
-        self._values: dict[object, int] = {}
+        self._secrets = [secret.name for secret in claims.secrets]
+        self._values: dict[tuple[object, ...], int] = {}
         self._rows: list[pl.DataFrame] = []
         self._counts: list[Array] = []
         self._n = 0
@@ -134,7 +134,7 @@ class _Seen:
 
     def add(self, frame: pl.DataFrame) -> Array:
         """Return the number of the distinct row that each row of a part is."""
-        cells = frame.drop([*self._other, *([self._sensitive] if self._sensitive else [])])
+        cells = frame.drop([*self._other, *self._secrets])
         new = np.ones(frame.height, np.bool_)
         if frame.height:
             new[1:] = False
@@ -167,14 +167,16 @@ class _Seen:
         return numbers[which]
 
     def _rank(self, frame: pl.DataFrame) -> Array:
-        """Return the number of each row's sensitive value, in the order in which they first occur."""
-        if self._sensitive is None:
-            return np.zeros(frame.height, np.int64)
-        ranks, values = rank_values(frame[self._sensitive])
-        for value in values.to_list():
+        """Return the number of each row's sensitive values, in the order in which they first occur."""
+        ranked = [rank_values(frame[name]) for name in self._secrets]
+        which = number_rows([ranks for ranks, _ in ranked], frame.height)
+        first = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
+        first[which[::-1]] = np.arange(len(which) - 1, -1, -1)
+        together = zip(*(values.gather(ranks[first]).to_list() for ranks, values in ranked), strict=True)
+        distinct = list(together) if ranked else [()] * len(first)
+        for value in distinct:
             self._values.setdefault(value, len(self._values))
-        own = np.array([self._values[value] for value in values.to_list()], np.int64)
-        return own[ranks]
+        return np.array([self._values[value] for value in distinct], np.int64)[which]
 
     def rows(self) -> tuple[pl.DataFrame, Array]:
         """Return the distinct rows, and how often each occurs."""

@@ -14,7 +14,27 @@ from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cel
 from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
+from incrowd.verify.rows import Frame
 from incrowd.verify.verdict import Findings, first_row
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the rows tell of one sensitive column.
+
+    Attributes
+    ----------
+    values
+        The distinct values in order.
+    exact
+        Per row the rank of its value, or ``None``.
+    counts
+        Per row the counts of values, or ``None``.
+    """
+
+    values: pl.Series
+    exact: Array | None
+    counts: Array | None
 
 
 @dataclass(frozen=True)
@@ -27,23 +47,42 @@ class Payload:
         The generalized cells.
     scales
         How the cells of each quasi-identifier were coded.
-    values
-        The distinct sensitive values in order, or ``None`` when nothing is sensitive.
-    exact
-        Per row the rank of its sensitive value, or ``None``.
-    counts
-        Per row the counts of sensitive values, or ``None``.
+    told
+        The sensitive columns. `values`, `exact` and `counts` are those of the only one; of several, `about` shows one.
     weights
         How many released rows each row stands for; ``None``: itself.
     """
 
-    frame: pl.DataFrame
+    frame: Frame
     cells: Cells
     scales: list[Scale]
-    values: pl.Series | None
-    exact: Array | None
-    counts: Array | None
+    told: tuple[Told, ...]
     weights: Array | None = None
+
+    def about(self, column: int) -> Payload:
+        """Return the rows as if one sensitive column were the only one."""
+        return replace(self, told=(self.told[column],))
+
+    @property
+    def _only(self) -> Told | None:
+        if len(self.told) > 1:
+            raise AssertionError  # a check that sees one column must not be given several
+        return self.told[0] if self.told else None
+
+    @property
+    def values(self) -> pl.Series | None:
+        """The distinct sensitive values in order, or ``None`` when nothing is sensitive."""
+        return None if self._only is None else self._only.values
+
+    @property
+    def exact(self) -> Array | None:
+        """Per row the rank of its sensitive value, or ``None``."""
+        return None if self._only is None else self._only.exact
+
+    @property
+    def counts(self) -> Array | None:
+        """Per row the counts of sensitive values, or ``None``."""
+        return None if self._only is None else self._only.counts
 
     @property
     def n_values(self) -> int:
@@ -57,7 +96,7 @@ class Payload:
 
 
 def read_payload(
-    findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool, weights: Array | None = None
+    findings: Findings, claims: Claims, frame: Frame, *, labelled: bool, weights: Array | None = None
 ) -> Payload | None:
     """Return the payload in numbers, or ``None`` when it is too broken to look further.
 
@@ -71,15 +110,17 @@ def read_payload(
     cells, scales = found
     if weights is not None:
         cells = replace(cells, size=count_weights(cells.group, weights, cells.n_groups))
-    exact = counts = values = None
-    if claims.sensitive is not None and claims.sensitive.values is None:
-        exact, values = rank_values(frame[claims.sensitive.name])
-    elif claims.sensitive is not None:
-        values = claims.sensitive.values
-        counts = _check_counts(findings, claims, claims.sensitive, frame, cells)
+    told = []
+    for secret in claims.secrets:
+        if secret.values is None:
+            exact, values = rank_values(frame[secret.name])
+            told.append(Told(values, exact, None))
+            continue
+        counts = _check_counts(findings, claims, secret, frame, cells)
         if counts is None:
             return None
-    return Payload(frame, cells, scales, values, exact, counts, weights)
+        told.append(Told(secret.values, None, counts))
+    return Payload(frame, cells, scales, tuple(told), weights)
 
 
 def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:
@@ -102,7 +143,7 @@ def expected_columns(claims: Claims, *, labels: bool) -> list[str]:
     """Return the names of the announced columns in order."""
     ends = [*([""] if labels else []), ".lo", ".hi"]
     names = [f"{q.name}{end}" for q in claims.quasi for end in ends] + list(claims.other)
-    return names + (claims.sensitive.columns if claims.sensitive else [])
+    return names + [name for secret in claims.secrets for name in secret.columns]
 
 
 def _column_problems(claims: Claims, found: Sequence[str], expected: Sequence[str]) -> list[str]:
@@ -120,28 +161,27 @@ def _column_problems(claims: Claims, found: Sequence[str], expected: Sequence[st
 
 
 def _shown(claims: Claims, names: Sequence[str]) -> str:
-    prefix = f"{claims.sensitive.name}=" if claims.sensitive else None
-    distribution = [name for name in names if prefix and name.startswith(prefix)]
+    prefixes = tuple(f"{secret.name}=" for secret in claims.secrets)
+    distribution = [name for name in names if name.startswith(prefixes)]
     shown = [repr(name) for name in names if name not in distribution]
     if distribution:
         shown.append(f"{len(distribution)} distribution columns")
     return ", ".join(shown)
 
 
-def _check_columns(findings: Findings, claims: Claims, frame: pl.DataFrame, *, labelled: bool) -> bool:
+def _check_columns(findings: Findings, claims: Claims, frame: Frame, *, labelled: bool) -> bool:
     has_labels = labelled or any(q.name in frame.columns for q in claims.quasi)
     expected = expected_columns(claims, labels=has_labels)
     problems = _column_problems(claims, frame.columns, expected)
     wanted: dict[str, pl.DataType] = {f"{q.name}{end}": q.dtype for q in claims.quasi for end in (".lo", ".hi")}
     wanted |= {q.name: pl.String() for q in claims.quasi if has_labels}
-    sensitive = claims.sensitive
-    if sensitive is not None:
-        kind = TYPES[sensitive.type] if sensitive.form == "exact" else pl.Int32()
-        wanted |= dict.fromkeys(sensitive.columns, kind)
-    wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame[name].dtype != dtype]
+    for secret in claims.secrets:
+        kind = TYPES[secret.type] if secret.form == "exact" else pl.Int32()
+        wanted |= dict.fromkeys(secret.columns, kind)
+    wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame.schema[name] != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
-    odd = [name for name in claims.other if name in frame.columns and not is_plain(frame[name].dtype)]
+    odd = [name for name in claims.other if name in frame.columns and not is_plain(frame.schema[name])]
     if odd:
         problems.append(f"columns of a type that can carry more than their values: {_shown(claims, odd)}")
     signed = [name for name in claims.other if name in frame.columns and _has_negative_zero(frame[name])]
@@ -164,7 +204,7 @@ def is_plain(dtype: pl.DataType) -> bool:
     return simple or dtype.is_integer() or dtype.is_float()
 
 
-def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tuple[Cells, list[Scale]] | None:
+def _check_cells(findings: Findings, claims: Claims, frame: Frame) -> tuple[Cells, list[Scale]] | None:
     problems: list[str] = []
     columns, scales = [], []
     for q in claims.quasi:  # one column's codes of all rows at a time
@@ -189,9 +229,7 @@ def _check_cells(findings: Findings, claims: Claims, frame: pl.DataFrame) -> tup
     return cells, scales
 
 
-def _check_counts(
-    findings: Findings, claims: Claims, sensitive: Sensitive, frame: pl.DataFrame, cells: Cells
-) -> Array | None:
+def _check_counts(findings: Findings, claims: Claims, sensitive: Sensitive, frame: Frame, cells: Cells) -> Array | None:
     columns = frame.select(sensitive.columns)
     if any(columns.null_count().row(0)):
         findings.judge("distributions", ["some rows have no count"], "")
@@ -223,7 +261,7 @@ def check_labels(findings: Findings, claims: Claims, payload: Payload) -> None:
         return
     problems = []
     for m, q in enumerate(claims.quasi):
-        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String()).gather(payload.cells.cell[m])
+        written = pl.Series(cell_labels(q, payload, m), dtype=pl.String())[payload.cells.cell[m]]
         wrong = frame[q.name].ne_missing(written).to_numpy()
         problems += wrong_rows(wrong, f"have a label of {q.name!r} that is another cell's")
     findings.judge("labels", problems, "every label is its cell's")
@@ -234,7 +272,7 @@ def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
     cells = payload.cells
     some_row = np.empty(len(cells.lo[column]), np.int64)
     some_row[cells.cell[column]] = np.arange(payload.frame.height)
-    first, last = (payload.frame[f"{q.name}{end}"].gather(some_row).to_list() for end in (".lo", ".hi"))
+    first, last = (payload.frame[f"{q.name}{end}"][some_row].to_list() for end in (".lo", ".hi"))
     if isinstance(q, Leaves):
         return [write_leaves(q, a, b) for a, b in zip(first, last, strict=True)]
     return [write_range(a, b) for a, b in zip(first, last, strict=True)]

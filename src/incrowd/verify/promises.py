@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -24,7 +25,7 @@ from incrowd.verify.levels import (
     totals,
 )
 from incrowd.verify.manifest import Claims, Promise
-from incrowd.verify.payload import Payload
+from incrowd.verify.payload import Payload, Told
 from incrowd.verify.verdict import Findings, first_row
 
 _DEFAULT_C = 3.0
@@ -33,9 +34,31 @@ COMBINATION_BUDGET = 20_000
 """Combinations of columns up to which lkc is looked at."""
 
 
+def each_secret(
+    findings: Findings, claims: Claims, payload: Payload
+) -> Iterator[tuple[int, Findings, Claims, Payload]]:
+    """Yield the sensitive columns one by one, each with what is claimed and told of it, and a place for findings."""
+    if len(claims.secrets) < 2:
+        yield 0, findings, claims, payload
+        return
+    for at, secret in enumerate(claims.secrets):
+        part = findings.part(secret.name)
+        part.levels = {"k": findings.levels.get("k")}  # what is found of k is about all columns
+        yield at, part, claims.about(secret), payload.about(at)
+        if (k := part.levels.pop("k")) is not None:
+            findings.levels["k"] = k
+        findings.add(secret.name, part)
+
+
 def check_promises(findings: Findings, claims: Claims, payload: Payload) -> None:
     """Check all that the published rows alone can show."""
     _check_groups(findings, claims, payload)
+    for at, part, own, told in each_secret(findings, claims, payload):
+        _check_values(part, own, told, [*payload.told[:at], *payload.told[at + 1 :]])
+
+
+def _check_values(findings: Findings, claims: Claims, payload: Payload, others: Sequence[Told]) -> None:
+    """Check what is promised of one sensitive column; `others` are the other ones."""
     found, where, what = distributions_of(claims, payload)
     if claims.sensitive is None:
         return
@@ -45,6 +68,29 @@ def check_promises(findings: Findings, claims: Claims, payload: Payload) -> None
             findings.skip(name, "needs the original: exact values of a non-homogeneous release are linked, not grouped")
         return
     judge_values(findings, claims, found, marginal_of(claims, payload), where, what)
+    _check_for_who_knows(findings, claims, payload, others)
+
+
+def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, others: Sequence[Told]) -> None:
+    """Check what is promised against somebody who has learned another sensitive column of a person."""
+    promises = [promise for promise in about_values(claims) if promise.others_known]
+    if not promises:
+        return
+    assert payload.exact is not None  # the manifest was refused otherwise
+    marginal, n_rows = marginal_of(claims, payload), payload.frame.height
+    for promise in promises:
+        problems, n_parts = [], 0
+        for other in others:
+            assert other.exact is not None
+            part = combine([payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows)
+            n_own = int(part.max(initial=-1)) + 1
+            found = Distributions.of_rows(part, payload.exact, n_own, payload.n_values, payload.weights)
+            wrong = broken(promise, found, marginal)
+            n_parts += len(wrong)
+            problems += (
+                [f"broken in {wrong.sum()} of {len(wrong)} parts that share another value"] if wrong.any() else []
+            )
+        findings.judge(f"{promise_name(promise)}, others known", problems, f"holds in {n_parts} parts of groups")
 
 
 def marginal_of(claims: Claims, payload: Payload) -> Array | None:
@@ -88,7 +134,8 @@ def _check_groups(findings: Findings, claims: Claims, payload: Payload) -> None:
         if promise.kind == "k" and claims.homogeneous:
             check_k(findings, sizes, promise.given["k"], payload.cells.first)
         elif promise.kind == "lkc" and claims.homogeneous:
-            check_lkc(findings, claims, payload, promise)
+            for _, part, own, told in each_secret(findings, claims, payload):
+                check_lkc(part, own, told, promise)
 
 
 def distributions_of(claims: Claims, payload: Payload) -> tuple[Distributions | None, Array, str]:

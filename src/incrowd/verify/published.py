@@ -230,8 +230,8 @@ def is_rest_name(name: str, base: str) -> bool:
 
 def numbers_of(values: pl.Series) -> Array:
     """Return numbers, or the days of dates, as 64-bit numbers; a missing one is 0."""
-    physical = values.to_physical().fill_null(0)
-    return physical.to_numpy() if physical.dtype == pl.Float64 else physical.cast(pl.Int64()).to_numpy()
+    numbers = values if values.dtype == pl.Float64 else values.cast(pl.Int64())
+    return (numbers.fill_null(0) if numbers.null_count() else numbers).to_numpy()
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def read_cells(q: Quasi, lo: pl.Series, hi: pl.Series) -> tuple[list[str], Scale
     if isinstance(q, Leaves):
         return _read_places(q, lo, hi)
     low, high = numbers_of(lo), numbers_of(hi)
-    no_low, no_high = lo.is_null().to_numpy(), hi.is_null().to_numpy()
+    no_low, no_high = _missing(lo), _missing(hi)
     ends = np.unique(np.concatenate([_distinct(low[~no_low]), _distinct(high[~no_high])]))
     scale = Scale(ends, 2 * len(ends) + 2)
     what = f"a cell of {q.name!r}"
@@ -319,6 +319,10 @@ def _read_places(q: Leaves, lo: pl.Series, hi: pl.Series) -> tuple[list[str], Sc
     elif (first > last).any():
         problems.append(f"a cell of {q.name!r} has lo above hi")
     return problems, scale, first, last
+
+
+def _missing(values: pl.Series) -> Array:
+    return values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), np.bool_)
 
 
 def _distinct(numbers: Array) -> Array:

@@ -40,8 +40,9 @@ def check_counts_and_rare(
             counts += _wrong_counts(claims, q.name, q.counts, true)
             counts += _wrong_missing(claims, q, int(own[-1]))
             rare += _rare_ranges(claims, q, true, numbers_of(column.values)[own[:-1] > 0])
-    about, secret = claims.sensitive, originals.sensitive
-    if about is not None and about.values is not None and about.counts is not None and secret is not None:
+    for about, secret in zip(claims.secrets, originals.secrets, strict=True):
+        if about.values is None or about.counts is None:
+            continue
         true = _summed(secret.ranks_in(about.values), secret.count(behind), len(about.values))
         counts += _wrong_counts(claims, about.name, about.counts, true)
         nobody = int((true == 0).sum())

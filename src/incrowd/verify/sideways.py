@@ -14,6 +14,7 @@ from incrowd.verify.compare import as_text, equal_values, is_comparable, shows
 from incrowd.verify.domain import Array
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
+from incrowd.verify.rows import Frame
 from incrowd.verify.verdict import Findings
 
 Rule = Callable[[pl.Series, pl.Series], tuple[int, int]]
@@ -38,8 +39,7 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
         return
     problems = []
     behind = original[rows]
-    is_shuffled = claims.sensitive is not None and claims.sensitive.form == "shares"
-    for name in claims.other if not is_shuffled else ():
+    for name in claims.other if not claims.in_shares else ():
         same = shows(payload.frame[name], behind[name], claims.tokens)
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
     problems += revealing(claims, payload, behind)
@@ -65,11 +65,11 @@ def revealing(claims: Claims, payload: Payload, behind: pl.DataFrame) -> list[st
 def _hidden(claims: Claims, payload: Payload, behind: pl.DataFrame) -> Iterator[str]:
     """Name the columns whose values the rows do not show: generalized ones, and a sensitive one told in shares."""
     for name in (q.name for q in claims.quasi):
-        cells = payload.frame.select(lo=f"{name}.lo", hi=f"{name}.hi")
-        if cells["lo"].ne_missing(cells["hi"]).any() or cells.n_unique() < behind[name].n_unique():
+        cells = payload.frame.select([f"{name}.lo", f"{name}.hi"])
+        lo, hi = cells
+        if lo.ne_missing(hi).any() or cells.n_unique() < behind[name].n_unique():
             yield name
-    if claims.sensitive is not None and claims.sensitive.form != "exact":
-        yield claims.sensitive.name
+    yield from (secret.name for secret in claims.secrets if secret.form != "exact")
 
 
 def is_nearly_unique(column: pl.Series) -> bool:
@@ -170,12 +170,12 @@ def log_choose(n: int, m: int) -> float:
 
 
 def check_identifiers(
-    findings: Findings, claims: Claims, frame: pl.DataFrame, original: pl.DataFrame, rows: Array | None
+    findings: Findings, claims: Claims, frame: Frame, original: pl.DataFrame, rows: Array | None
 ) -> None:
     """No published column repeats a column of the original that was not announced."""
-    announced = {*(q.name for q in claims.quasi), *claims.other, *([claims.sensitive.name] if claims.sensitive else [])}
+    announced = {*(q.name for q in claims.quasi), *claims.other, *(secret.name for secret in claims.secrets)}
     hidden = [c for c in original.columns if c not in announced and is_comparable(original[c].dtype)]
-    shown = [*claims.other, *([claims.sensitive.name] if claims.sensitive and claims.sensitive.form == "exact" else [])]
+    shown = [*claims.other, *(secret.name for secret in claims.secrets if secret.form == "exact")]
     problems = []
     for name in shown:
         for secret in hidden:

@@ -22,7 +22,7 @@ def read_original(
 ) -> pl.DataFrame:
     """Read the table that a release was made from; of numbers and dates the reader knows how people write them.
 
-    Missing tokens mean something in quasi-identifiers and the sensitive column only, so they are not left to the
+    Missing tokens mean something in quasi-identifiers and sensitive columns only, so they are not left to the
     reader, which would apply them to every column.
     """
     coded, untouched, tokens = reading_hints(folder)
@@ -71,7 +71,8 @@ def hints_of(
         others = [_get(entry, "name") for entry in columns if _get(entry, "role") == "other"]
         files = [f"projection-{number + 1}.parquet" for number in range(len(_list(manifest.get("parts"))))]
     else:
-        entries = [*_list(manifest.get("quasi")), manifest.get("sensitive")]
+        about = manifest.get("sensitive")
+        entries = [*_list(manifest.get("quasi")), *(about if isinstance(about, list) else [about])]
         named = [entry for entry in entries if is_text(_get(entry, "name"))]
         coded = {_get(entry, "name"): _get(entry, "type") for entry in named}
         others, files = _list(manifest.get("other")), list(tables or ["release.parquet"])

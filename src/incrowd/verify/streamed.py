@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError, counted
@@ -43,7 +44,7 @@ from incrowd.verify.pairs import Pairs, pair_up
 from incrowd.verify.parts import Released, part_names, read_released, read_row_map
 from incrowd.verify.payload import Payload, check_labels, declared_names, read_payload
 from incrowd.verify.private import Kept, read_private
-from incrowd.verify.promises import check_promises
+from incrowd.verify.promises import check_promises, each_secret
 from incrowd.verify.rare import check_counts_and_rare
 from incrowd.verify.row_map import NOBODY, Deal
 from incrowd.verify.sideways import is_nearly_unique, revealing
@@ -165,7 +166,7 @@ def _read_cover(folder: Path, problems: list[str]) -> io.Cover | None:
 
 def _goes_by_batches(findings: Findings, claims: Claims) -> bool:
     """Tell whether groups of exact values were published; other releases are looked at as a whole."""
-    if claims.homogeneous and (claims.sensitive is None or claims.sensitive.values is None):
+    if claims.homogeneous and all(secret.form == "exact" for secret in claims.secrets):
         return True
     findings.skip("groups", "a release without groups is checked in memory only: leave out memory")
     return False
@@ -231,14 +232,16 @@ def _check_pairs(
         findings.skip("assignment", "needs the owner's private folder: whether rows cover people was not checked")
         findings.skip("identifiers", "needs the owner's private folder")
         return
-    sensitive = None
-    if originals.sensitive is not None and payload.values is not None:
-        sensitive = originals.sensitive.ranks_in(payload.values)[originals.sensitive.index[rows]]
+    secrets = [
+        column.ranks_in(told.values)[column.index[rows]]
+        for column, told in zip(originals.secrets, payload.told, strict=True)
+    ]
     own = _of_rows(payload, pairs.shown[rows])
-    behind = Behind(np.arange(len(rows)), codes, sensitive, mapped=True)
+    behind = Behind(np.arange(len(rows)), codes, secrets, mapped=True)
     if check_covers(findings, claims, own, behind):
         check_extents(findings, claims, own, originals, rows, codes)
-    check_own_value(findings, own, behind)
+    for at, part, _, told_alone in each_secret(findings, claims, own):
+        check_own_value(part, told_alone, behind.about(at))
     _check_others(findings, claims, payload, pairs)
     repeats = [f"column {name!r} repeats the unreleased column {secret!r}" for name, secret in pairs.repeats]
     findings.judge("identifiers", repeats, "no column repeats an unreleased one")
@@ -293,8 +296,9 @@ def _of_rows(payload: Payload, rows: Array) -> Payload:
     first = np.zeros(cells.n_groups, np.int64)
     first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
     taken = replace(cells, cell=[cell[rows] for cell in cells.cell], group=group, first=first)
-    exact = None if payload.exact is None else payload.exact[rows]
-    return replace(payload, frame=payload.frame[rows], cells=taken, exact=exact)
+    told = tuple(replace(each, exact=None if each.exact is None else each.exact[rows]) for each in payload.told)
+    assert isinstance(payload.frame, pl.DataFrame)
+    return replace(payload, frame=payload.frame[rows], cells=taken, told=told, weights=None)
 
 
 def _check_others(findings: Findings, claims: Claims, payload: Payload, pairs: Pairs) -> None:

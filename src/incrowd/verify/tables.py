@@ -28,8 +28,7 @@ def check_counts(findings: Findings, claims: Claims) -> None:
     """Exact counts add up; rounded ones are multiples of k, and no listed value has fewer than k rows."""
     problems, released, least = [], claims.rows["released"], claims.least
     columns = [(q.name, q.all_counts) for q in claims.quasi]
-    if claims.sensitive is not None and claims.sensitive.counts is not None:
-        columns.append((claims.sensitive.name, claims.sensitive.counts))
+    columns += [(secret.name, secret.counts) for secret in claims.secrets if secret.counts is not None]
     for name, counts in columns:
         if not claims.joined and int(counts.sum()) != released:
             problems.append(f"column {name!r} adds up to {int(counts.sum())}, not to {released} released rows")

@@ -6,7 +6,7 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from incrowd.errors import VerificationError, counted
@@ -14,7 +14,9 @@ from incrowd.errors import VerificationError, counted
 Level = float | int | None
 
 _MARKS = {True: "ok", False: "FAIL", None: "--"}
-_PROMISES = re.compile(r"k|blocks|l \(\w+\)|t|t \(ordered\)|alpha|lkc")
+_PROMISES = re.compile(r"(k|blocks|l \(\w+\)|t|t \(ordered\)|alpha|lkc)( of '.*')?", re.DOTALL)
+_OF_ALL = ("k", "members")  # found while one sensitive column is looked at, and about all
+_LEAST = re.compile(r"l_\w+|k|lkc_k|\w+_min")  # levels of which the smallest is the worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +179,33 @@ class Findings:
         """Note a check that cannot be made; without one that is needed the verdict is incomplete."""
         self.checks.append(Check(name, None, why, needed))
 
+    def part(self, column: str) -> Findings:
+        """Return what was found about one of several sensitive columns so far; `add` brings it back."""
+        found, end = Findings(), _about(column)
+        own = [check for check in self.checks if check.name.endswith(end)]
+        found.checks = [replace(check, name=check.name.removesuffix(end)) for check in own]
+        self.checks = [check for check in self.checks if not check.name.endswith(end)]
+        return found
+
+    def add(self, column: str, found: Findings) -> None:
+        """Take over what was found about one of several sensitive columns; the worst level of all columns counts."""
+        for check in found.checks:
+            if check.name not in _OF_ALL:
+                self.checks.append(replace(check, name=check.name + _about(column)))
+            elif check not in self.checks:
+                self.checks.append(check)
+        for name, level in found.levels.items():
+            known = self.levels.get(name, level)
+            worst = min if _LEAST.fullmatch(name) else max
+            self.levels[name] = None if level is None or known is None else worst(level, known)
+
     def verdict(self) -> Verdict:
         """Return what was found."""
         return Verdict(tuple(self.checks), dict(self.levels))
+
+
+def _about(column: str) -> str:
+    return f" of {column!r}"
 
 
 def first_row(at: int) -> str:

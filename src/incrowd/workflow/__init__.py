@@ -18,7 +18,7 @@ from incrowd.workflow.looking import Crowds, Look, crowds, look
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
 from incrowd.workflow.reporting import report
-from incrowd.workflow.revising import Recipe, recipes, revise
+from incrowd.workflow.revising import Recipe, carry_over, recipes, revise
 from incrowd.workflow.tradeoffs import TradeOff, trade_off
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "TradeOff",
     "attack",
     "audit",
+    "carry_over",
     "compare",
     "crowds",
     "evaluate",

@@ -100,6 +100,8 @@ class HierarchyReport:
         Number of rows from which rows are told.
     hierarchy
         The hierarchy itself.
+    spec
+        What it was made of: a recipe, or a tree without the column's missing values.
     root
         Its nodes; ``None`` for ranges.
     levels
@@ -122,6 +124,7 @@ class HierarchyReport:
     setting: str
     k: int
     hierarchy: Hierarchy = field(repr=False)
+    spec: Spec | None = field(default=None, repr=False)
     root: Node | None = None
     levels: tuple[Level, ...] = ()
     lacking: Lacking = Lacking()
@@ -129,6 +132,15 @@ class HierarchyReport:
     unused_values: int = 0
     notes: tuple[str, ...] = ()
     _outside: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The values that the tree lacks, for the owner's eyes."""
+        import polars as pl
+
+        from incrowd.hierarchy.hierarchy import text
+
+        return tuple(text(pl.Series(self._outside))) if self._outside else ()
 
     @property
     def ok(self) -> bool:
@@ -160,7 +172,6 @@ class HierarchyReport:
     def write_csv(self, path: str | Path) -> None:
         """Write the tree as a level table, all of it or nothing; values that it lacks are in a group *unassigned*."""
         from incrowd.hierarchy import Taxonomy
-        from incrowd.hierarchy.hierarchy import text
 
         tree = self.hierarchy
         if not isinstance(tree, Taxonomy):
@@ -171,9 +182,7 @@ class HierarchyReport:
         first = int(tree.has_missing)
         levels = [list(level[first:]) for level in tree.level_names]
         if self._outside:
-            import polars as pl
-
-            levels[0] += text(pl.Series(self._outside))
+            levels[0] += self.outside
             taken = {name for level in levels for name in level}
             group = UNASSIGNED
             while group in taken:
@@ -232,11 +241,21 @@ def hierarchy(
         frame = read_source(source, how, run=work)
         target = target or (None if roles is None else roles.target)
         require_columns([column, *([target] if target else [])], frame.columns)
-        classes = None if target is None or target == column else frame[target]
-        spec, why, origin = _chosen(
-            frame[column], roles, file, kind, dict(settings or {}), has_class=classes is not None
-        )
-        return _compared(frame[column], classes, spec, why, origin, k)
+        classes = None if target is None or target == column else _as_published(frame[target], roles, from_file=True)
+        values = _as_published(frame[column], roles, from_file=file is not None)
+        spec, why, origin = _chosen(values, roles, file, kind, dict(settings or {}), has_class=classes is not None)
+        return _compared(values, classes, spec, why, origin, k)
+
+
+def _as_published(column: pl.Series, roles: Schema | None, *, from_file: bool) -> pl.Series:
+    """Return a column as `publish` would code it: its missing values are those of the schema."""
+    from incrowd.coding.cleaning import clean
+
+    attribute = None if roles is None else roles.attributes.get(column.name)
+    if roles is None or attribute is None:
+        return column
+    kind, spec = (None, None) if from_file else (attribute.type, attribute.hierarchy)
+    return clean(column, kind, spec, roles.missing_tokens, attribute.missing).alias(column.name)
 
 
 def _chosen(
@@ -293,6 +312,7 @@ def _compared(
         setting=_setting(spec),
         k=k,
         hierarchy=built,
+        spec=spec,
         lacking=_lacking(outside, built, spec),
         _outside=tuple(outside.unique().sort().to_list()),
     )

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd import io
-from incrowd.errors import ParameterError, counted
+from incrowd.errors import counted
 from incrowd.runs import Run
+from incrowd.workflow.nearly_numbers import with_exceptions, without_exceptions, without_settled
 from incrowd.workflow.sources import Source, read_source, settings, working
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def propose(
     Parameters
     ----------
     sensitive
-        The column to protect; guessed if not given.
+        The columns to protect; one is guessed if none is given.
     target
         The class to predict, if it is not the sensitive column.
     missing_tokens
@@ -100,20 +101,16 @@ def propose(
     from incrowd.schema.uniqueness import measure_uniqueness
 
     names = [sensitive] if isinstance(sensitive, str) else list(sensitive or [])
-    if len(names) > 1:
-        fact = f"{len(names)} sensitive columns were given: {', '.join(map(repr, names))}; only one can be protected"
-        hint = (
-            f"give the one that must not be learned, such as sensitive={names[0]!r}; in the schema, make the others "
-            "quasi (generalized) or identifier (left out); a second release of the same people may reveal them"
-        )
-        raise ParameterError(fact, hint)
     tokens = tuple(missing_tokens)
     notes: list[str] = []
     findings = io.Findings(notes.append)
     how = settings(reading, query)
     with working(run) as work:
         frame = read_source(source, replace(how, missing_tokens=tokens), run=work, findings=findings)
-        schema = Schema.propose(frame, sensitive=names[0] if names else None, target=target, missing_tokens=tokens)
+        plain, exceptions = without_exceptions(frame, tokens, findings)
+        schema = Schema.propose(plain, sensitive=names, target=target, missing_tokens=tokens)
+        schema = with_exceptions(schema, exceptions)
+        notes = without_settled(notes, schema)
         notes += _tokens_taken(frame, [token for token in schema.missing_tokens if token not in tokens])
         work("looking for unique rows", 0, 1)
         unique = measure_uniqueness(frame, schema.quasi)
@@ -139,7 +136,7 @@ def _with_findings(schema: Schema, given: io.Reading, findings: io.Findings) -> 
     attributes = [replace(a, date_format=forms.get(a.name)) for a in schema.attributes.values()]
     return Schema.of(
         attributes,
-        target=schema.target if schema.target != schema.sensitive else None,
+        target=schema.target if [schema.target] != schema.secrets else None,
         missing=schema.missing,
         missing_tokens=schema.missing_tokens,
         rest=schema.rest,

@@ -13,6 +13,7 @@ from incrowd import io
 from incrowd.errors import IncrowdError, ParameterError, PrivacyWarning, counted
 from incrowd.runs import Run
 from incrowd.workflow.estimates import estimate, refuse_impossible, refuse_unreadable
+from incrowd.workflow.missing_codes import notes_on_codes
 from incrowd.workflow.sources import Source, read_schema, read_source, settings, working
 
 if TYPE_CHECKING:
@@ -95,16 +96,21 @@ def expect(schema: Schema | str | Path, parameters: Mapping[str, Any] | None = N
         Those of the method: l, l_kind and alpha are looked at.
     """
     from incrowd.privacy import Privacy
+    from incrowd.privacy.constraints import own_of
 
     roles, given = read_schema(schema), dict(parameters or {})
-    if roles.target is None or roles.target != roles.sensitive:
+    if roles.target is None or roles.target not in roles.secrets:
         return ()
-    asked = {name: given[name] for name in ("l", "l_kind", "c", "alpha") if given.get(name) is not None}
-    limits = [g.belief for g in Privacy.of(1, **asked).guarantees() if g.belief is not None]
+    given = {name: given[name] for name in ("l", "l_kind", "c", "alpha") if given.get(name) is not None}
+    asked = {name: own_of(value, roles.target, None) for name, value in given.items()}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    asked |= dict(roles.attributes[roles.target].limits)
+    kept = {name: value for name, value in asked.items() if name in ("l", "l_kind", "c", "alpha")}
+    limits = [g.belief for g in Privacy.of(1, **kept).guarantees() if g.belief is not None]
     if not limits or min(limits) == 1:
         return ()
     text = (
-        f"{roles.target!r} is both the class and the sensitive column: predictions from groups with these limits are "
+        f"{roles.target!r} is both the class and sensitive: predictions from groups with these limits are "
         f"right for at most {min(limits):.0%} of the people, and names stand in alphabetical order; to keep a class "
         "predictable, protect another column (sensitive) and name the class as target."
     )
@@ -203,14 +209,14 @@ def publish(
         if not force:
             refuse_unreadable(source)
         found: list[str] = []
-        how = roles.reading.with_settings(settings(reading, query))
-        frame = read_source(source, how, run=work, findings=io.Findings(found.append))
+        findings = io.Findings(found.append)
+        frame = read_source(source, roles.reading.with_settings(settings(reading, query)), run=work, findings=findings)
         _foresee(publisher.name, frame.height, len(roles.quasi), work, force=force)
         if book is not None and refuse_repeat:
-            book.refuse(frame, [*roles.quasi, *filter(None, [roles.sensitive])])  # before a search that takes long
+            book.refuse(frame, [*roles.quasi, *roles.secrets])  # before a search that takes long
         release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
-        notes = [*(f"{text}." for text in found), *overview.notes]
+        notes = [*(f"{text}." for text in found), *notes_on_codes(frame, roles, findings), *overview.notes]
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
         copies = _copies_of(release, place.path, replacing=replace) if excel_safe else {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,26 +33,30 @@ def report(
     for_owner: bool = False,
     output: str | Path | None = None,
     pdf: str | Path | None = None,
+    replace: bool = False,
     reading: Reading | None = None,
     run: Run | None = None,
 ) -> Report:
-    """Report on a release folder; see `incrowd.Release.report`.
+    """Report on a release; see `incrowd.Release.report`.
 
     Parameters
     ----------
     release
-        The folder.
+        Where it is: a folder, a file, a dataset, or a table of a database.
     original
         The table that it was made from.
     output, pdf
-        Files to write, which must not exist: the page, and the page printed by Chromium.
+        Files to write: the page, and the page printed by Chromium.
+    replace
+        Replace files that exist.
     reading
         How the original is to be read.
     """
+    from incrowd.release.elsewhere import digests
     from incrowd.report import Asked, Report, find_chromium, measure
 
     for path in (output, pdf):
-        if path is not None:
+        if path is not None and not replace:
             io.refuse_existing(Path(path))
     if pdf is not None:
         find_chromium()
@@ -62,10 +64,9 @@ def report(
         work("checking", 0, 1)
         verdict = verify(release, original, reading=reading, run=work)
         work("checking", 1, 1)
-        folder = Path(release)
-        loaded = _load(folder, verdict)
-        asked = Asked(for_owner, attack, evaluate, attacks, _digests(folder))
-        measures = _measures(folder, loaded, verdict, original, test, earlier, reading or Reading(), work)
+        loaded = _load(release, verdict)
+        asked = Asked(for_owner, attack, evaluate, attacks, digests(release))
+        measures = _measures(release, loaded, verdict, original, test, earlier, reading or Reading(), work)
         found = Report(measure(loaded, asked, measures))
         work("writing", 0, 1)
         if output is not None:
@@ -76,19 +77,19 @@ def report(
     return found
 
 
-def _load(folder: Path, verdict: Verdict) -> Any:  # noqa: ANN401
+def _load(release: str | Path, verdict: Verdict) -> Any:  # noqa: ANN401
     """Read a release; one whose check failed may not even be readable, and then that is the answer."""
     from incrowd.release import Release
 
     try:
-        return Release.load(folder)
+        return Release.load(release)
     except Exception:
         verdict.raise_for_violations()
         raise
 
 
 def _measures(
-    folder: Path,
+    place: str | Path,
     release: Any,  # noqa: ANN401
     verdict: Verdict,
     original: Source,
@@ -97,11 +98,13 @@ def _measures(
     reading: Reading,
     run: Run,
 ) -> Measures:
-    """Return how to measure a folder: each through the function of its own, which reads what it needs."""
+    """Return how to measure a release: each through the function of its own, which reads what it needs."""
     from incrowd.attacks.scene import schema_of
     from incrowd.report import Measures
 
-    how = replace(reading, types=release.types, missing_tokens=tuple(release.manifest.missing.tokens))
+    missing = release.manifest.missing
+    how = Reading(types=release.types, missing_tokens=tuple(missing.tokens), missing_codes=missing.codes)
+    how = how.with_settings(reading)
     made = release.manifest.method
 
     def frame() -> Any:  # noqa: ANN401
@@ -111,7 +114,7 @@ def _measures(
         return run_attacks(release, original, attacks=names, earlier=earlier, reading=reading, run=run)
 
     def by_test(settings: dict[str, Any]) -> Evaluation:
-        return measure_classifiers(folder, test=test, original=frame(), run=run, **settings)
+        return measure_classifiers(place, test=test, original=frame(), run=run, **settings)
 
     def by_folds(settings: dict[str, Any]) -> Evaluation:
         given = {"schema": schema_of(release), "method": made.name, "parameters": made.parameters}
@@ -124,9 +127,3 @@ def _measures(
         by_test=by_test if test is not None else None,
         by_folds=by_folds if has_original else None,
     )
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    """Return the digests of the public files, by which a reader knows what a report is about."""
-    files = sorted(file for file in folder.iterdir() if file.is_file())
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

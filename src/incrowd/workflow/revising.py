@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from incrowd.errors import SchemaError
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Spec
-    from incrowd.schema import Schema
+    from incrowd.schema import Attribute, Schema
 
 
 @dataclass(frozen=True)
@@ -25,29 +25,38 @@ class Recipe:
         What it does, in plain words.
     types
         The types of columns that it is for.
+    settings
+        Names of what may be set; see the functions of `incrowd.hierarchy` of the same name.
     """
 
     kind: str
     words: str
     types: tuple[str, ...]
+    settings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, str | list[str]]:
         """Return plain data."""
-        return {"kind": self.kind, "words": self.words, "types": list(self.types)}
+        return {"kind": self.kind, "words": self.words, "types": list(self.types), "settings": list(self.settings)}
 
 
 _ANY = ("int", "float", "str", "date", "bool")
+_NUMBERS, _ORDERED = ("int", "float"), ("int", "float", "str", "date")
 RECIPES = (
     Recipe("intervals", "ranges (21-30)", ("int", "float", "date")),
-    Recipe("by_class", "names in order of class", ("str",)),
-    Recipe("prefixes", "shortened (100**)", ("int", "str")),
+    Recipe("by_class", "names in order of class", ("str",), ("at_least",)),
+    Recipe("prefixes", "shortened (100**)", ("int", "str"), ("step", "branching")),
     Recipe("dates", "months, quarters, years", ("date", "str")),
-    Recipe("balanced", "neighbours, five at a time", ("int", "float", "str", "date")),
-    Recipe("frequency", "neighbours, equally many people", ("int", "float", "str", "date")),
-    Recipe("mdl", "ranges that tell classes apart", ("int", "float")),
-    Recipe("suppress", "kept or hidden", _ANY),
+    Recipe("words", "names that share words", ("str",), ("at", "branching")),
+    Recipe("common", "rare names joined", ("str",), ("at_least", "branching")),
+    Recipe("balanced", "neighbours, five at a time", _ORDERED, ("branching",)),
+    Recipe("frequency", "neighbours, equally many people", _ORDERED, ("branching",)),
+    Recipe("mdl", "ranges that tell classes apart", _NUMBERS),
+    Recipe("suppress", "kept or hidden", (*_ORDERED, "bool")),
 )
-"""The ways to generalize a column that need no more settings, the usual one of each type first."""
+"""The ways to generalize a column that need no settings, the usual one of each type first."""
+
+BINS = Recipe("bins", "ranges of equal width, or between edges", _NUMBERS, ("width", "start", "edges", "levels"))
+"""One that needs settings."""
 
 
 def recipes(kind: str | None) -> tuple[Recipe, ...]:
@@ -64,6 +73,8 @@ def revise(
     *,
     roles: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
+    hierarchies: Mapping[str, Spec | None] | None = None,
+    missing: Mapping[str, Sequence[str]] | None = None,
     target: str | None = None,
 ) -> Schema:
     """Return a schema with other roles, hierarchies and class; what is not named stays.
@@ -74,36 +85,65 @@ def revise(
         Column to identifier, quasi, sensitive or other.
     kinds
         Quasi-identifier to the kind of its hierarchy; the usual one where it has none yet.
+    hierarchies
+        Quasi-identifier to its hierarchy itself.
+    missing
+        Column to its values that mean missing.
     target
         The class to predict; an empty text means none of its own: the sensitive column, if there is one.
     """
     from incrowd.schema import Role, Schema
     from incrowd.schema.schema import require_columns
 
-    roles, kinds = roles or {}, kinds or {}
-    require_columns([*roles, *kinds], list(schema.attributes))
+    roles, kinds, given, missing = roles or {}, kinds or {}, hierarchies or {}, missing or {}
+    require_columns([*roles, *kinds, *given, *missing], list(schema.attributes))
     attributes = []
     for attribute in schema.attributes.values():
         wanted = roles.get(attribute.name, attribute.role.value)
         if wanted not in list(Role):
             fact = f"Column {attribute.name!r} has the unknown role {wanted!r}"
             raise SchemaError(fact, f"use one of {', '.join(Role)}")
-        role = Role(wanted)
-        spec = attribute.hierarchy
-        if role is Role.QUASI:
-            is_new = attribute.role is not Role.QUASI and spec is None
-            kind = kinds.get(attribute.name) or (recipes(attribute.type)[0].kind if is_new else kind_of(spec))
-            spec = spec if kind == kind_of(spec) else _made(kind)
-        attributes.append(replace(attribute, role=role, hierarchy=spec if role is Role.QUASI else None))
+        role, name = Role(wanted), attribute.name
+        spec = given[name] if name in given else _hierarchy(attribute, kinds.get(name)) if role is Role.QUASI else None
+        codes = tuple(missing.get(name, attribute.missing)) if role is not Role.OTHER else ()
+        spec, limits = spec if role is Role.QUASI else None, attribute.limits if role is Role.SENSITIVE else {}
+        attributes.append(replace(attribute, role=role, hierarchy=spec, missing=codes, limits=limits))
     if target is None:
-        target = schema.target if schema.target != schema.sensitive else ""
+        target = schema.target if [schema.target] != schema.secrets else ""
     return Schema.of(
         attributes,
         target=target or None,
         missing=schema.missing,
         missing_tokens=schema.missing_tokens,
         rest=schema.rest,
+        reading=schema.file,
     )
+
+
+def carry_over(old: Schema, new: Schema) -> Schema:
+    """Return a new proposal with the roles that a person chose before, where columns are the same.
+
+    A hierarchy stays where the type of its column does.
+    """
+    same = {name: attribute for name, attribute in old.attributes.items() if name in new.attributes}
+    hierarchies = {n: a.hierarchy for n, a in same.items() if a.hierarchy and a.type == new.attributes[n].type}
+    found = revise(new, roles={name: attribute.role.value for name, attribute in same.items()}, hierarchies=hierarchies)
+    found = found.with_attributes(  # a reason that was given for a role is still that of the role
+        replace(a, why=a.why if a.role.value == "quasi" or a.name not in same else same[a.name].why)
+        for a in found.attributes.values()
+    )
+    return revise(found, target=old.target) if old.target in found.other else found
+
+
+def _hierarchy(attribute: Attribute, kind: str | None) -> Spec | None:
+    """Return the hierarchy of a quasi-identifier: the one that it has, or one of another kind."""
+    from incrowd.schema import Role
+
+    spec = attribute.hierarchy
+    if kind is None:
+        is_new = attribute.role is not Role.QUASI and spec is None
+        kind = recipes(attribute.type)[0].kind if is_new else kind_of(spec)
+    return spec if kind == kind_of(spec) else _made(kind)
 
 
 def kind_of(hierarchy: object) -> str:

@@ -116,7 +116,7 @@ class Features:
         classes, values = code_classes(used[target])
         assert classes is not None
         counts = np.bincount(classes, minlength=len(values))
-        Privacy.of(k, l=l).require_feasible(len(rows), counts)
+        Privacy.of(k, l=l).require_feasible(len(rows), {"class": counts})
         names = [name for name in original.columns if name in used.columns and name != target]
         _require_features(used.select(names), schema)
         shown, columns = [], []

@@ -1,0 +1,72 @@
+"""A release beside its original, for the owner: people by row, and values by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.release import Release
+    from incrowd.report.summary import ColumnStory
+
+_SHOWN_ROWS = 10
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """A release beside its original.
+
+    Attributes
+    ----------
+    columns
+        What each column lost, with its distribution before and after.
+    names
+        The columns of the rows.
+    rows
+        For some people, each cell before and after; ``None`` for what is not there.
+    is_paired
+        Whether rows have a before; those of projections have not, as no row of theirs is about one person.
+    """
+
+    columns: tuple[ColumnStory, ...]
+    names: tuple[str, ...]
+    rows: tuple[tuple[tuple[str | None, str | None], ...], ...]
+    is_paired: bool = True
+
+
+def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
+    """Lay a release beside its original; rows by the owner's row map.
+
+    Parameters
+    ----------
+    original
+        The table, as it was read for the release.
+    """
+    from incrowd.release import RowRelease
+    from incrowd.report.columns import columns_of
+
+    stories = columns_of(release, release.levels).each  # type: ignore[arg-type]
+    private = release.private
+    if not isinstance(release, RowRelease) or private is None:
+        (first, *_) = release.written_tables()
+        alone = tuple(tuple((None, _text(cell)) for cell in row) for row in first.head(_SHOWN_ROWS).iter_rows())
+        return SideBySide(stories, tuple(first.columns), alone, is_paired=False)
+    shown = release.labelled().head(_SHOWN_ROWS)
+    people = original[private.rows[: shown.height].tolist()]
+    names = tuple(dict.fromkeys([*(name for name in original.columns if name in shown.columns), *shown.columns]))
+    pairs = tuple(
+        tuple((_cell(people, row, name), _cell(shown, row, name)) for name in names) for row in range(shown.height)
+    )
+    return SideBySide(stories, names, pairs)
+
+
+def _cell(frame: pl.DataFrame, row: int, name: str) -> str | None:
+    from incrowd.hierarchy.hierarchy import MISSING
+
+    return (_text(frame[row, name]) or MISSING) if name in frame.columns else None
+
+
+def _text(cell: Any) -> str | None:  # noqa: ANN401
+    return None if cell is None else f"{cell:.3g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,41 @@
+"""What to say about values that mean missing when a table is published: listed ones that no row has, and likely ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incrowd import io
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.schema import Schema
+
+
+def notes_on_codes(frame: pl.DataFrame, schema: Schema, findings: io.Findings) -> list[str]:
+    """Name codes of the schema that no row has, and values that probably mean missing and are not listed.
+
+    Parameters
+    ----------
+    findings
+        Knows which codes the reader has seen, which made them missing.
+    """
+    from incrowd.coding.cleaning import coded_columns, unused_codes
+    from incrowd.schema.suspects import find_suspects, line_for
+
+    notes = []
+    for name in coded_columns(schema):
+        if name not in frame.columns:
+            continue  # which is refused later, with a hint
+        attribute = schema.attributes[name]
+        seen = findings.codes.get(name, ())
+        unseen = [code for code in unused_codes(frame[name], attribute) if code not in seen]
+        if unseen:
+            named = " or ".join(map(repr, unseen))
+            notes.append(f"No row of {name!r} has {named}, which the schema lists as missing.")
+        suspects = [each for each in find_suspects(frame[name]) if each.code not in attribute.missing]
+        if suspects:
+            what = ", ".join(each.text for each in suspects)
+            line = line_for(suspects)
+            notes.append(f"{name!r} has {what}, which may mean missing; if so, set {line} in the schema.")
+    return notes

@@ -1,0 +1,153 @@
+"""Tables from files and databases: how they are read is corrected on the page, and they go back into databases."""
+
+import html
+import re
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from io import BytesIO
+
+import polars as pl
+import pytest
+from in_process import Visitor, wait
+
+from incrowd import workflow
+
+CODES = pl.DataFrame(
+    {
+        "Größe": [150 + i % 37 for i in range(80)],
+        "alter": [99 if i % 9 == 0 else 20 + i % 40 for i in range(80)],
+        "plz": [f"0{1000 + i % 4}" for i in range(80)],
+        "krank": ["ja" if i % 3 else "nein" for i in range(80)],
+    }
+)
+
+
+@pytest.fixture
+def visitor(tmp_path):
+    (tmp_path / "studio").mkdir()
+    return Visitor(tmp_path / "studio")
+
+
+def page(visitor, project, name):
+    return html.unescape(visitor.get(f"/p/{project.id}/{name}").text)
+
+
+def publish(visitor, project, **fields):
+    visitor.post(f"/p/{project.id}/publish", data={"k": "3", "method": "mondrian", **fields})
+    job = wait(project.jobs["publish"])
+    assert job.error is None
+    return job.result
+
+
+def test_types_and_missing_codes_are_corrected_with_a_click(visitor, tmp_path):
+    path = tmp_path / "codes.csv"
+    CODES.write_csv(path)
+    project = visitor.add(path)
+    shown = page(visitor, project, "data")
+    assert "<b>99</b> in 9 rows?" in shown
+    project.revise({"plz": "identifier"}, {}, "")
+    visitor.post(f"/p/{project.id}/reread", data={"type-1": "int", "suspect-1": "99", "type-0": "float"})
+    assert project.look.frame["alter"].null_count() == 9
+    assert project.look.frame["Größe"].dtype == pl.Float64
+    assert project.schema.attributes["alter"].missing == ("99",)
+    assert project.schema.identifiers == ["plz"]  # roles stay
+    assert "9</td>" in page(visitor, project, "data")
+    outcome = publish(visitor, project)
+    assert outcome.verdict.complete
+    assert outcome.publication.release.manifest.missing.codes == {"alter": ("99",)}
+    answer = visitor.post(f"/p/{project.id}/reread", data={"type-3": "int"})
+    assert answer.status_code == 400
+    assert "ja" not in re.findall(r'class="fact">(.*?)</p>', html.unescape(answer.text))[0]
+    assert project.look.frame["krank"].dtype == pl.String  # what cannot be read changes nothing
+
+
+def test_the_encoding_is_corrected(visitor, tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_bytes(CODES.write_csv(separator=";").replace("ja", "großes Übel").encode("cp1252"))
+    project = visitor.add(path)
+    shown = page(visitor, project, "data")
+    assert "found: cp1252" in shown
+    assert "großes Übel" in shown
+    visitor.post(f"/p/{project.id}/reread", data={"encoding": "cp1251", "delimiter": ";"})
+    assert "Gr" in project.look.frame.columns[0] != "Größe"
+    visitor.post(f"/p/{project.id}/reread", data={"encoding": "cp1252", "delimiter": ";"})
+    assert project.look.frame.columns == CODES.columns
+    assert b'encoding = "cp1252"' in visitor.get(f"/p/{project.id}/schema.toml").content
+
+
+def test_from_a_database_and_into_one(visitor, tmp_path):
+    source, target = tmp_path / "people.db", tmp_path / "out.db"
+    with sqlite3.connect(source) as base:
+        base.execute("create table people (size int, age int, ill text)")
+        base.executemany("insert into people values (?, ?, ?)", [(i % 37, i % 41, "yn"[i % 2]) for i in range(90)])
+    base.close()
+    bad = visitor.post("/database", data={"address": "people.db"})
+    assert "This is not the address of a database" in bad.text
+    secret = visitor.post("/database", data={"address": "postgresql://ada:lovelace@127.0.0.1:1/x#t"})
+    assert secret.status_code == 400
+    assert "lovelace" not in secret.text
+    answer = visitor.post(
+        "/database", data={"address": f"sqlite:///{source}", "query": "select age, size, ill from people"}
+    )
+    project = visitor.projects.all[answer.headers["location"].split("/")[2]]
+    outcome = publish(visitor, project)
+    assert outcome.verdict.complete
+    assert f"incrowd publish sqlite:///{source} --query 'select age, size, ill from people'" in outcome.command
+    sqlite3.connect(target).close()
+    target.touch()
+    private = tmp_path / "kept"
+    fields = {"place": f"sqlite:///{target}#release", "private": str(private)}
+    assert visitor.post(f"/p/{project.id}/save", data=fields).status_code == 303
+    assert f'Saved in <span class="name">sqlite:///{target}#release</span>' in page(visitor, project, "result")
+    stored = workflow.verify(f"sqlite:///{target}#release", project.source, private=private)
+    assert stored.ok
+    assert [text.partition(":")[0] for text in stored.unknown] == ["place"]  # what else is in a database is not seen
+    again = visitor.post(f"/p/{project.id}/save", data=fields)
+    assert again.status_code == 400
+
+
+def test_two_hundred_columns(visitor, tmp_path):
+    path = tmp_path / "wide.csv"
+    pl.DataFrame(
+        {f"c{m} 年" if m % 7 else f"<c{m}>": [(i * (m + 3)) % (2 + m % 9) for i in range(150)] for m in range(199)}
+        | {"ill": ["yes" if i % 3 else "no" for i in range(150)]}
+    ).write_csv(path)
+    project = visitor.add(path)
+    assert len(project.look.columns) == 200
+    fields = {f"role-{m}": "quasi" if m < 5 else "identifier" for m in range(199)}
+    answer = visitor.post(f"/p/{project.id}/revise", data=fields, headers={"X-Studio": "live"})
+    assert f"of {150} people are the only ones" in answer.text
+    for name in ("data", "roles", "hierarchies", "tradeoff", "result"):
+        answer = visitor.get(f"/p/{project.id}/{name}")
+        assert answer.status_code == 200
+        assert "<c0>" not in answer.text
+    assert publish(visitor, project).verdict.complete
+
+
+def test_the_project_is_a_folder_that_the_command_line_understands(visitor, tmp_path):
+    path = tmp_path / "my people.csv"
+    CODES.write_csv(path)
+    project = visitor.add(path)
+    visitor.post(f"/p/{project.id}/compare", data={"method": "mondrian", "k": "3"})
+    wait(project.jobs["tradeoff"])
+    publish(visitor, project)
+    packed = zipfile.ZipFile(BytesIO(visitor.get(f"/p/{project.id}/project.zip").content))
+    names = {name.removeprefix("project/") for name in packed.namelist()}
+    assert names == {
+        "schema.toml",
+        "publish.sh",
+        "results/tradeoff.json",
+        "results/verdict.json",
+        "results/release.json",
+    }
+    packed.extractall(tmp_path)
+    folder = tmp_path / "project"
+    path.rename(folder / path.name)
+    command = (folder / "publish.sh").read_text(encoding="utf-8").splitlines()[-1]
+    assert command.startswith("incrowd publish 'my people.csv' -s schema.toml -m mondrian -k 3")
+    code = command.replace("incrowd", f"{sys.executable} -m incrowd", 1)
+    done = subprocess.run(code, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert workflow.verify(folder / "release", folder / path.name).complete
