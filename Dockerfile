@@ -3,7 +3,7 @@ FROM python:3.12-slim AS build
 WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN python -m venv /opt/incrowd && /opt/incrowd/bin/pip install --no-cache-dir '.[sql,excel,report]'
+RUN python -m venv /opt/incrowd && /opt/incrowd/bin/pip install --no-cache-dir '.[postgresql,mysql,duckdb,excel,stats,zstd,report]'
 # Kernels are compiled here, once: the running container has no place to keep them.
 ENV NUMBA_CACHE_DIR=/opt/kernels INCROWD_COMPILE=1 PATH=/opt/incrowd/bin:$PATH
 COPY docs/people.csv people.csv

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         methods,
         publish,
     )
+    from incrowd.publish.anonymizer import Anonymizer
     from incrowd.publish.decomposition.partition_classifier import PartitionClassifier
     from incrowd.publish.iac_curves import (
         group_size_curve,
@@ -113,6 +114,7 @@ _HOME = {
     ),
     "incrowd.io": ("read", "write"),
     "incrowd.learn.clusters": ("KAnonymousClusters",),
+    "incrowd.publish.anonymizer": ("Anonymizer",),
     "incrowd.publish.decomposition.partition_classifier": ("PartitionClassifier",),
     "incrowd.rules.release_rules": ("compare_rules", "rules_from_release"),
     "incrowd.rules.anonymous": ("anonymous_rules",),
@@ -159,6 +161,7 @@ __all__ = [
     "PAIS",
     "TDR",
     "TDS",
+    "Anonymizer",
     "AttackReport",
     "Audit",
     "BestCuts",

@@ -201,6 +201,16 @@ def promising(release, *, l, released):
     return replace(manifest, guarantees=given, rows=counts)
 
 
+@pytest.mark.parametrize(
+    ("there", "gone", "gained"),
+    [((930, 960), (900, 930), False), ((1400, 1440), (60, 70), True), ((930, 935), (890, 960), False)],
+)
+def test_only_people_told_beyond_chance_count(there, gone, gained):
+    """The last: claims about people left out are wrong more often, for in small groups they are the odd ones."""
+    compared = reconstruction._Compared(*(Score("value", *side, 3000) for side in (there, gone)))
+    assert compared.gained == gained
+
+
 def test_left_out_scenes_lack_rows_and_keep_people():
     frame = small_releases.people(np.random.default_rng(2), 45)
     release = ic.Mondrian(k=5).publish(frame, small_releases.schema(frame), seed=1)

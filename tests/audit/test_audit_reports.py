@@ -26,7 +26,8 @@ def test_a_model_that_is_safe():
     )
     found.raise_for_breaches()
     assert found.to_dict() == {
-        "model": "Model", "k": 2, "ok": True, "level": 2, "people": 6, "spans": 3, "people_per_span": [1, 2, 3],
+        "model": "Model", "k": 2, "l": None, "max_confidence": None, "ok": True, "level": 2,
+        "people": 6, "spans": 3, "people_per_span": [1, 2, 3],
         "breaches": 0, "at_risk": [], "repairs": [], "notes": [], "held": [], "exposed": None, "confidence": None,
         "diversity": None,
     }  # fmt: skip

@@ -1,6 +1,5 @@
 """What somebody is told about a table that is nearly right: the line, the value that means missing, the next step."""
 
-import io as text_io
 import json
 import random
 import sys
@@ -27,7 +26,6 @@ def incrowd(tmp_path, monkeypatch, capsys):
 
     def run(*arguments, code=0):
         monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", text_io.StringIO())
         with pytest.raises(SystemExit) as stop:
             main()
         printed = capsys.readouterr()
@@ -57,7 +55,7 @@ def test_one_slip_among_numbers_makes_no_names_of_them(incrowd):
     lines = rows()
     lines[16] = f"{SECRET},b,yes"
     write(lines)
-    out, _ = incrowd("init", "a.csv", "-o", "a.toml", "--sensitive", "ill")
+    incrowd("init", "a.csv", "-o", "a.toml", "--sensitive", "ill")
     text = Path("a.toml").read_text(encoding="utf-8")
     assert "but 1 value of 400 is no number, in line 17: correct it, or list in missing what means missing" in text
     assert 'type = "int"\nhierarchy = { kind = "intervals" }' in text
@@ -134,3 +132,23 @@ def test_a_broken_release_is_said_though_quiet(incrowd):
     out, err = incrowd("verify", "out", "-q", code=3)
     assert out == ""
     assert err.startswith("BROKEN ")
+
+
+def test_what_is_a_file_may_go_to_standard_output(incrowd):
+    write(rows())
+    schema()
+    incrowd(*PUBLISH)
+    before = sorted(Path().iterdir())
+    out, err = incrowd("init", "a.csv", "-o", "-", "--sensitive", "ill")
+    assert out.startswith("# Schema of a table for incrowd.")
+    assert 'hierarchy = { kind = "intervals" }' in out
+    assert (err, "Wrote" in out) == ("", False)
+    assert json.loads(incrowd("init", "a.csv", "-o", "-", "--sensitive", "ill", "--json")[0])["schema"] == "-"
+    out, err = incrowd("hierarchy", "a.csv", "ward", "--kind", "balanced", "--set", "branching=2", "-o", "-")
+    assert (len(out.split()), err) == (5, "")
+    out, err = incrowd("report", "out", "-o", "-")
+    assert out.startswith("<!DOCTYPE html>")
+    assert out.endswith("</html>")
+    _, err = incrowd(*PUBLISH[:-1], "-", code=2)
+    assert "A release does not go to standard output" in err
+    assert sorted(Path().iterdir()) == before

@@ -150,3 +150,38 @@ def test_test_rows_of_other_people_are_read_as_the_release_is(incrowd):
     assert [line["name"] for line in found["usefulness"]["lines"]] == [
         "decision tree", "naive Bayes", "logistic regression",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["out.csv", "out.sav", "sqlite:///shop.db#shared", "dataset"])
+def test_a_report_on_a_release_elsewhere(incrowd, place):
+    home, call = incrowd
+    schema = ic.Schema(quasi={"age": ic.Intervals(), "zip": ic.prefixes()}, sensitive="ill", identifiers=["name"])
+    schema.to_toml(home / "data.toml")
+    how = ("--dataset",) if place == "dataset" else ()
+    code, _, err = call("publish", "data.csv", "-s", "data.toml", "-k", "5", "-m", "mondrian", "-o", place, *how)
+    assert code == 0, err
+    quick = ("--attacks", "linking", "--no-evaluate")
+    code, out, err = call("report", place, "--original", "data.csv", "-o", "report.html", *quick)
+    assert (code, err) == (0 if place == "dataset" else 4, "")  # what else a file or a database holds, nobody can see
+    assert "nobody in this file can be told apart from at least 4 other people" in out
+    page = (home / "report.html").read_text(encoding="utf-8")
+    assert "Zaphod" not in page
+    files = {"out.csv": "out.csv.manifest.json", "out.sav": "out.sav", "dataset": "part-00000.parquet"}
+    assert f"<code>{files.get(place, 'shared as release.csv')}</code>" in page
+    assert call("report", place, "-o", "report.html", "--if-exists", "replace")[0] == 0
+    code, out, _ = call("report", place, "-o", "report.html", "--if-exists", "skip", "--json")
+    assert json.loads(out) == {"skipped": "report.html"}
+
+
+def test_codes_that_mean_missing_do_not_stop_a_report(incrowd):
+    home, call = incrowd
+    frame = pl.read_csv(home / "data.csv").with_columns(pl.col("age").cast(pl.String).replace({"30": "k.A."}))
+    frame.write_csv(home / "data.csv")
+    schema = ic.Schema(
+        quasi={"age": ic.Intervals(), "zip": ic.prefixes()}, sensitive="ill", identifiers=["name"],
+        types={"age": "int"}, missing_codes={"age": ["k.A."]},
+    )  # fmt: skip
+    schema.to_toml(home / "data.toml")
+    assert call("publish", "data.csv", "-s", "data.toml", "-k", "5", "-m", "mondrian", "-o", "coded")[0] == 0
+    code, _, err = call("report", "coded", "--original", "data.csv", "--attacks", "linking", "-q")
+    assert (code, err) == (0, "")

@@ -212,6 +212,8 @@ def test_classifiers_are_measured_by_folds_or_with_test_rows():
     assert "tested on rows of other people" in by_test.how
     assert [line.name for line in by_test.lines] == ["decision tree", "naive Bayes", "logistic regression"]
     assert by_test.notes == ("Accuracies are rounded to steps of 8.3%, so that none tells about fewer than 20 people.",)
+    few = release.report(frame, test=crowd(seed=9).head(19), attack=False).summary.usefulness
+    assert (few.why_not, few.lines) == ("Not told: fewer than 20 people were tested.", ())
     owner = release.report(frame, test=crowd(seed=9), attack=False, for_owner=True).summary.usefulness
     for public, exact in zip(by_test.lines, owner.lines, strict=True):
         assert exact.accuracy.step == 0

@@ -40,6 +40,6 @@ class Visitor:
 
 
 def wait(job):
-    job.thread.join(60)
+    job.thread.join(300)
     assert not job.is_active
     return job

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from studio_server import PEOPLE
 
 from incrowd import workflow
 from incrowd.errors import MissingDependencyError
+from incrowd.schema import Role
 from incrowd.studio import serve
 from incrowd.studio.jobs import Job
 from incrowd.studio.pages import STEPS
@@ -43,18 +45,37 @@ def test_a_table_whose_roles_cannot_be_guessed_asks_for_the_sensitive_column(vis
     assert "What is each column?" in visitor.get(f"/p/{project.id}/roles").text
 
 
-def test_live_numbers_follow_the_roles_and_refuse_two_sensitive_columns(visitor):
+def test_live_numbers_follow_the_roles(visitor):
     project = visitor.add()
     live = {"X-Studio": "live"}
     answer = visitor.post(f"/p/{project.id}/revise", data={"role-1": "other", "target": "1"}, headers=live)
     assert "15 of 24 people are the only ones" in answer.text
     assert project.schema.target == "age"
-    answer = visitor.post(f"/p/{project.id}/revise", data={"role-1": "quasi", "role-4": "sensitive"}, headers=live)
-    assert "2 columns are sensitive: &#39;job&#39;, &#39;disease&#39;" in answer.text
-    assert project.schema.sensitive == "disease"  # the last choice is not kept
+    nobody = {f"role-{number}": "identifier" for number in range(6)}
+    answer = visitor.post(f"/p/{project.id}/revise", data=nobody, headers=live)
+    assert "The schema has no quasi-identifier" in answer.text
+    assert "The last choice is not saved" in answer.text
+    assert project.schema.target == "age"
     answer = visitor.post(f"/p/{project.id}/revise", data={"role-1": "boss"})
     assert answer.status_code == 400
     assert "unknown role &#39;boss&#39;" in answer.text
+
+
+def test_two_columns_can_be_sensitive(visitor):
+    project = visitor.add()
+    answer = visitor.post(
+        f"/p/{project.id}/revise", data={"role-4": "sensitive", "target": "5"}, headers={"X-Studio": "live"}
+    )
+    assert "people are the only ones" in answer.text
+    assert project.schema.with_role(Role.SENSITIVE) == ["job", "disease"]
+    visitor.post(f"/p/{project.id}/publish", data={"k": "3", "method": "mondrian"})
+    job = wait(project.jobs["publish"])
+    assert job.error is None
+    assert job.result.verdict.complete
+    for page in ("data", "roles", "hierarchies", "tradeoff", "result", "models"):
+        assert visitor.get(f"/p/{project.id}/{page}").status_code == 200
+    project.read_again(replace(project.reading, types={"age": "float"}))
+    assert project.schema.with_role(Role.SENSITIVE) == ["job", "disease"]
 
 
 def test_two_tables_do_not_disturb_each_other(visitor):

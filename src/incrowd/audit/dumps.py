@@ -28,8 +28,7 @@ _AS_SAVED = "save the model again as the library does, without anything added"
 _OBJECTIVES = (
     "fit it with the objective binary:logistic, multi:softprob or reg:squarederror (binary, multiclass, regression)"
 )
-_SETTINGS = frozenset(
-    """
+_SETTING_NAMES = """
 boosting objective metric tree_learner device_type data_sample_strategy data valid num_iterations learning_rate
 num_leaves num_threads seed deterministic force_col_wise force_row_wise histogram_pool_size max_depth min_data_in_leaf
 min_sum_hessian_in_leaf bagging_fraction pos_bagging_fraction neg_bagging_fraction bagging_freq bagging_seed
@@ -47,8 +46,8 @@ objective_seed num_class is_unbalance scale_pos_weight sigmoid boost_from_averag
 poisson_max_delta_step tweedie_variance_power lambdarank_truncation_level lambdarank_norm label_gain
 lambdarank_position_bias_regularization eval_at multi_error_top_k auc_mu_weights num_machines local_listen_port
 time_out machine_list_filename machines gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp num_gpu
-""".split()
-)  # noqa: SIM905
+"""
+_SETTINGS = frozenset(_SETTING_NAMES.split())
 
 
 def read_dump(path: str | Path) -> Dump:

@@ -195,6 +195,8 @@ class Audit:
         return {
             "model": self.model,
             "k": self.k,
+            "l": None if self.limits.l is None else float(self.limits.l),
+            "max_confidence": None if self.limits.max_confidence is None else float(self.limits.max_confidence),
             "ok": self.ok,
             "level": self.level,
             "people": len(self.span_of),

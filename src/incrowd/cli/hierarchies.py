@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli.exits import BAD_INPUT
-from incrowd.cli.options import Existing, How, IfExists, Json, Quiet, is_wanted, own_parameters
+from incrowd.cli.options import STANDARD_OUTPUT, Existing, How, IfExists, Json, Quiet, is_wanted, own_parameters
 from incrowd.cli.show import Screen
 from incrowd.errors import counted
 
@@ -42,7 +42,8 @@ def hierarchy(
     k: Annotated[int, typer.Option("-k", help="Rows are told of groups with at least so many.")] = 5,
     depth: Annotated[int, typer.Option(min=1, help="Levels that are drawn, from the root.")] = 3,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the tree, one row per value, one column per level.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write the tree, a row per value and a column per level; - prints it."),
     ] = None,
     if_exists: Existing = IfExists.FAIL,
     reading: How = None,
@@ -61,7 +62,10 @@ def hierarchy(
             data, column, schema=schema, file=file, kind=kind, settings=own_parameters(option, {}), target=target, k=k,
             reading=reading, run=workflow.Run(progress),
         )  # fmt: skip
-        if output is not None:
+        if output == STANDARD_OUTPUT and not as_json:
+            screen.content(found.to_csv())
+            return
+        if output not in (None, STANDARD_OUTPUT):
             found.write_csv(output)
     if not screen.data(found.to_dict() | ({"output": str(output)} if output else {})):
         _show(screen, found, depth, output)

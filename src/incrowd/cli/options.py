@@ -70,6 +70,7 @@ Existing = Annotated[
     ),
 ]
 
+STANDARD_OUTPUT = Path("-")
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
@@ -125,6 +126,8 @@ def is_there(output: str) -> bool:
 
 def is_wanted(path: Path, if_exists: IfExists) -> bool:
     """Tell whether a file is to be written; refuse one that exists unless something else was asked for."""
+    if path == STANDARD_OUTPUT:
+        return True
     if if_exists is IfExists.FAIL:
         from incrowd import io
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli.options import Existing, How, IfExists, Json, Quiet, is_wanted
+from incrowd.cli.options import STANDARD_OUTPUT, Existing, How, IfExists, Json, Quiet, is_wanted
 from incrowd.cli.show import Screen
 from incrowd.cli.terms import as_options
 
@@ -24,7 +24,7 @@ def init(
             "or pattern of files, - for standard input, or a database URL with --table or --query."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The schema file to write; - prints it.")],
     sensitive: Annotated[
         list[str] | None, typer.Option(help="A column to protect; repeatable. One is guessed if none is given.")
     ] = None,
@@ -49,8 +49,15 @@ def init(
             data, sensitive=sensitive, target=target, missing_tokens=missing_token or (), reading=reading,
             run=workflow.Run(progress),
         )  # fmt: skip
-        found.schema.to_toml(output)
-    if not screen.data({"schema": str(output), **found.to_dict()}):
+        if output != STANDARD_OUTPUT:
+            found.schema.to_toml(output)
+    if output == STANDARD_OUTPUT and not as_json:
+        from incrowd.schema.toml import dumps
+
+        screen.content(dumps(found.schema, Path.cwd()))
+        for text in found.notes:
+            screen.notice(f"Note: {as_options(text)}.")
+    elif not screen.data({"schema": str(output), **found.to_dict()}):
         _show(screen, found, data, output, reading)
     screen.warn([f"{text}." for text in found.kept])
 

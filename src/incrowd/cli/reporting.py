@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.exits import NOT_CHECKED, NOT_MET
-from incrowd.cli.options import Existing, How, IfExists, Jobs, Json, Quiet, is_wanted, names
+from incrowd.cli.options import STANDARD_OUTPUT, Existing, How, IfExists, Jobs, Json, Quiet, is_wanted, names
 from incrowd.cli.show import Screen
 
 
 def report(
     release: Annotated[str, typer.Argument(help="Where publish wrote it: a folder, file or URL#TABLE.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The HTML file to write; without it, text is printed.")
+        Path | None,
+        typer.Option("--output", "-o", help="The HTML file to write, - to print it; without it, text is printed."),
     ] = None,
     original: Annotated[
         str | None, typer.Option(help="The table that it was made from: to check, attack and compare.")
@@ -43,6 +44,8 @@ def report(
 ) -> None:
     """Write what a privacy officer reads: promise, check, loss, use, attacks, risk, how it was made, and limits."""
     screen = Screen(quiet=quiet, as_json=as_json)
+    printed = output == STANDARD_OUTPUT and not as_json
+    output = None if output == STANDARD_OUTPUT else output
     asked = [path for path in (output, pdf) if path is not None]
     wanted = [path for path in asked if is_wanted(path, if_exists)]
     if asked and not wanted:
@@ -62,6 +65,8 @@ def report(
     written = [str(path) for path in wanted]
     if screen.data({"written": written, **found.to_dict()}):
         pass
+    elif printed:
+        screen.content(found.html)
     elif not written:
         screen.say(str(found))
     else:

@@ -81,6 +81,12 @@ class Screen:
         """Print a line."""
         self._print(text)
 
+    def content(self, text: str) -> None:
+        """Print what would otherwise be the content of a file, and nothing else on standard output."""
+        self.out.quiet = False
+        self._print(text.removesuffix("\n"))
+        self.out.quiet = True
+
     def wrap(self, text: str) -> None:
         """Print a sentence in lines of at most 80 columns."""
         self._print(textwrap.fill(text, 80, break_long_words=False, break_on_hyphens=False))

@@ -46,7 +46,7 @@ from incrowd.evaluate.features import (
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves, convert, type_of
 from incrowd.release import Release, RowRelease
-from incrowd.release.soft import Soft
+from incrowd.release.soft import Soft, recoded_cells
 
 Training = Literal["recommended", "samples", "soft", "cells", "majority_labels"]
 TestRows = Literal["raw", "generalized"]
@@ -205,6 +205,7 @@ def _sampled(
 def _soft(source: _Source, asked: RowRelease | None) -> TrainTest:
     release = source.release
     soft = release.soft()
+    assert soft.proba is not None
     columns = [
         Column.of(name, hierarchy.leaves, marginal)
         for name, hierarchy, marginal in zip(release.quasi, release.hierarchies, release.marginals, strict=True)
@@ -310,12 +311,7 @@ def _generalized(release: RowRelease, rows: pl.DataFrame) -> RowRelease:
     if release.private is None or release.private.recoding is None:
         fact = f"A release by {release.manifest.method.name} has no recoding to apply to test rows"
         raise IncompatibleError(fact, "use test='raw'; or a method whose recoding is a function of the row")
-    lo, hi = release.recode(rows, unseen="suppress")
-    for m, exact in enumerate(release.private.domains):
-        up_to = np.concatenate([[0], np.cumsum(exact.counts)])
-        empty = up_to[hi[:, m] + 1] == up_to[lo[:, m]]  # a cell of values that no training row had
-        lo[empty, m], hi[empty, m] = 0, exact.hierarchy.n_leaves - 1
-    lo, hi = release.published_cells(lo, hi)
+    lo, hi = recoded_cells(release, rows)
     return replace(
         release,
         cell_lo=lo,

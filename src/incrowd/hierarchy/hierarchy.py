@@ -234,7 +234,8 @@ class Hierarchy(ABC):
         key = lo.astype(np.int64) * self.n_leaves + hi
         distinct, inverse = np.unique(key, return_inverse=True)
         names = [self.label(int(a), int(b)) for a, b in zip(*divmod(distinct, self.n_leaves), strict=True)]
-        return pl.Series(names, dtype=pl.String())[inverse]
+        written: pl.Series = pl.Series(names, dtype=pl.String())[inverse]
+        return written
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hierarchy) and self.to_dict() == other.to_dict()

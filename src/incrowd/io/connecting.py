@@ -6,6 +6,7 @@ the driver's message to tell the causes apart.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import re
@@ -244,20 +245,37 @@ def _with_driver(url: sa.URL) -> sa.URL:
     import sqlalchemy as sa  # noqa: PLC0415
 
     backend = url.get_backend_name()
-    if backend not in _IN_FILES and url.username and url.password is None and os.environ.get(PASSWORD):
-        url = url.set(password=os.environ[PASSWORD])
+    url = _with_password(url)
     known = _DRIVERS.get(backend, ())
     if "+" in url.drivername:
         module = next((module for name, module, _ in known if name == url.drivername.partition("+")[2]), None)
         if module is not None and not _is_installed(module):
             raise ModuleNotFoundError(name=module)
-        return url
+        return _with_odbc(url)
     if known and not any(_is_installed(module) for _, module, _ in known):
         raise ModuleNotFoundError(name=known[0][1])
     for name, module, _ in known:
         if name and _is_installed(module):
-            return sa.make_url(url).set(drivername=f"{backend}+{name}")
+            return _with_odbc(sa.make_url(url).set(drivername=f"{backend}+{name}"))
     return url
+
+
+def _with_password(url: sa.URL) -> sa.URL:
+    backend = url.get_backend_name()
+    if backend not in _IN_FILES and url.username and url.password is None and os.environ.get(PASSWORD):
+        return url.set(password=os.environ[PASSWORD])
+    return url
+
+
+def _with_odbc(url: sa.URL) -> sa.URL:
+    """Name the ODBC driver of SQL Server, which pyodbc wants to be told: the newest that is installed."""
+    if url.drivername != "mssql+pyodbc" or not url.host or {"driver", "odbc_connect"} & {*url.query}:
+        return url
+    found = sorted(name for name in importlib.import_module("pyodbc").drivers() if "SQL Server" in name)
+    if not found:
+        fact = "No ODBC driver for SQL Server is installed"
+        raise MissingDependencyError(fact, "install Microsoft's msodbcsql18; pip install pymssql needs no such driver")
+    return url.update_query_dict({"driver": found[-1]})
 
 
 def _is_installed(module: str) -> bool:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 FETCH = 50_000
-_SYSTEM = re.compile(r"pg_|information_schema|sys$|system\.|temp|mysql$|performance_schema|db_|INFORMATION_SCHEMA|guest")
+_SYSTEM = re.compile(
+    r"pg_|information_schema|sys$|system\.|temp|mysql$|performance_schema|db_|INFORMATION_SCHEMA|guest"
+)
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*([^\s(;]*)", re.DOTALL)
 _QUESTIONS = {"select", "with", "values", "table", "from", "show", "describe", "explain", "pragma"}
 # What changes something in a database without sessions that may only read, such as SQL Server, where statements need

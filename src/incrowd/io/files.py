@@ -242,12 +242,11 @@ def _read_file(path: Path, kind: Format, reading: Reading, notify: Progress, fin
 
 
 def _without_tokens(frame: pl.DataFrame, reading: Reading, kind: Types, findings: Findings) -> pl.DataFrame:
+    findings.see_codes(frame, reading.missing_codes)
     changed = []
     for column in frame:
-        codes = reading.missing_codes.get(column.name, ())
-        tokens = [*reading.missing_tokens, *codes]
+        tokens = [*reading.missing_tokens, *reading.missing_codes.get(column.name, ())]
         if column.dtype == pl.String and tokens:
-            findings.see_codes(column, codes)
             text = without_tokens(column, tokens)
             # One token among numbers has turned the whole column into text.
             mixed = kind is Types.OF_CELLS and text.null_count() > column.null_count()

@@ -10,6 +10,7 @@ from incrowd.errors import InputError
 from incrowd.io.connecting import is_url, public_url, refuse_broken_url, split_table
 from incrowd.io.covers import COVER
 from incrowd.io.formats import find_format, format_of, writable_suffixes
+from incrowd.io.opening import STANDARD_INPUT
 
 DATASET_COVER = "_manifest.json"  # readers of datasets pass over names that begin with _
 Kind = Literal["folder", "dataset", "file", "database"]
@@ -71,6 +72,11 @@ def place_of(output: str | Path, *, dataset: bool = False) -> Place:
             raise InputError(fact, "give the name of a folder, or leave out dataset=True")
         return _table_place(str(output))
     path = Path(output)
+    if str(output) == STANDARD_INPUT:
+        fact = (
+            "A release does not go to standard output: its manifest, and what only you keep, need places of their own"
+        )
+        raise InputError(fact, "publish to a folder, and send on the table in it: cat release/release.csv")
     if dataset:
         return Place("dataset", path)
     if path.is_dir() or find_format(path) is None:

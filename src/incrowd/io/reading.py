@@ -98,6 +98,8 @@ class Findings:
         Those of a column's `missing_codes` that stand in it as they are written.
     notation
         How numbers are written in a text file.
+    orders
+        The names of columns that the file calls ordinal, in their order.
     """
 
     note: Note = lambda _text: None
@@ -106,12 +108,14 @@ class Findings:
     first_line: int | None = None
     codes: dict[str, set[str]] = field(default_factory=dict)
     notation: Notation = _PLAIN
+    orders: dict[str, list[str]] = field(default_factory=dict)
 
-    def see_codes(self, column: pl.Series, codes: Sequence[str]) -> None:
-        """Remember which codes a column of text has, before they become missing values."""
-        if codes:
-            found = column.filter(column.str.strip_chars(" ").is_in(list(codes))).str.strip_chars(" ").unique()
-            self.codes.setdefault(column.name, set()).update(found.to_list())
+    def see_codes(self, frame: pl.DataFrame, codes: Mapping[str, Sequence[str]]) -> None:
+        """Remember which codes columns of text have, before they become missing values."""
+        for name in codes:
+            if name in frame.columns and frame[name].dtype == pl.String:
+                text = frame[name].str.strip_chars(" ")
+                self.codes.setdefault(name, set()).update(text.filter(text.is_in(list(codes[name]))).unique())
 
     def take(self, setting: str, value: str, text: str) -> None:
         """Remember a setting that was found, and say so."""

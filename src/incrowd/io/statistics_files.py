@@ -46,10 +46,17 @@ def read_statistics(
     else:
         check_names(frame.columns, f"'{path}'")
         labels, ranges = about.variable_value_labels or {}, about.missing_ranges or {}
-        return pl.DataFrame(
-            _labelled(_without_declared(column, ranges.get(column.name, ()), findings), labels.get(column.name, {}))
-            for column in frame
-        )
+        measures = about.variable_measure or {}
+        columns = []
+        for column in frame:
+            values, names = (
+                _without_declared(column, ranges.get(column.name, ()), findings),
+                labels.get(column.name, {}),
+            )
+            columns.append(_labelled(values, names))
+            if measures.get(column.name) == "ordinal" and columns[-1].dtype == pl.String and names:
+                findings.orders[column.name] = [names[value] for value in sorted(values.drop_nulls().unique())]
+        return pl.DataFrame(columns)
     raise InputError(fact, "open and save it with its program, or export it as CSV")
 
 

@@ -31,9 +31,7 @@ def find_types(
     tokens = {
         name: ["", *reading.missing_tokens, *reading.missing_codes.get(name, ())] for name in frame.columns
     }  # fmt: skip
-    for name, codes in reading.missing_codes.items():
-        if name in frame.columns:
-            findings.see_codes(frame[name], codes)
+    findings.see_codes(frame, reading.missing_codes)
     free = [name for name in frame.columns if name not in reading.types]
     notify("finding types", 0, frame.width)
 
@@ -209,11 +207,13 @@ def _say_mostly_numbers(column: pl.Series, sample: pl.Series, notation: Notation
     numbers = parse(text)
     wrong = numbers.null_count() - text.null_count()
     if 0 < wrong < (1 - _MOSTLY) * len(text):
-        first, one = _first(text, numbers, findings), wrong == 1
+        first = _first(text, numbers, findings)
+        where, what = "in", "is not a number. Correct it"
+        if wrong > 1:
+            where, what = "first in", "are not numbers. Correct them"
         findings.note(
-            f"Column '{column.name}' is text because {counted(wrong, 'row')} of {len(text)}, {'in' if one else 'first in'} "
-            f"{first}, {'is not a number' if one else 'are not numbers'}. Correct {'it' if one else 'them'}, or list what "
-            "means missing in the schema"
+            f"Column '{column.name}' is text because {counted(wrong, 'row')} of {len(text)}, {where} {first}, {what}, "
+            "or list what means missing in the schema"
         )
 
 

@@ -76,6 +76,7 @@ class BestCuts(GroupPublisher):
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "runs n M depth of the cuts"
     cuts_weighted_rows: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         runs = self.runs

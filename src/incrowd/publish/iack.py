@@ -63,6 +63,7 @@ class IACk(GroupPublisher):
     paper: ClassVar[str] = "Li et al. 2011"
     kind: ClassVar[str] = "one level per attribute, with suppression"
     cost: ClassVar[str] = "n M + n log n"
+    recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:

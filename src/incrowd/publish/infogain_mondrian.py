@@ -58,6 +58,7 @@ class InfoGainMondrian(GroupPublisher):
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth of the cuts"
     cuts_weighted_rows: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
 
     def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run."""

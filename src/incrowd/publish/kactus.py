@@ -105,6 +105,7 @@ class KACTUS(GroupPublisher):
     paper: ClassVar[str] = "Kisilevich et al. 2010"
     kind: ClassVar[str] = "multi-dimensional suppression"
     cost: ClassVar[str] = "n M depth"
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

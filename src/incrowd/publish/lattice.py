@@ -84,6 +84,7 @@ class Lattice(GroupPublisher):
     paper: ClassVar[str] = "LeFevre et al. 2005, Kohlmayer et al. 2012"
     kind: ClassVar[str] = "one level per attribute, with suppression"
     cost: ClassVar[str] = "nodes n M"
+    recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -80,6 +80,7 @@ class Mondrian(GroupPublisher):
     kind: ClassVar[str] = "multi- or single-dimensional"
     cost: ClassVar[str] = "n M log(n/k)"
     cuts_weighted_rows: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.recoding not in get_args(RecodingKind):
@@ -102,6 +103,10 @@ class Mondrian(GroupPublisher):
     @property
     def takes_weights(self) -> bool:
         """Whether equal rows may come once: relaxed cuts part them."""
+        return self.strict
+
+    def can_recode(self) -> bool:
+        """Tell whether equal rows stay together."""
         return self.strict
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:

@@ -87,6 +87,7 @@ class PAIS(CellPublisher):
     kind: ClassVar[str] = "single-dimensional"
     cost: ClassVar[str] = "n per candidate and combination of L attributes"
     cuts_weighted_rows: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

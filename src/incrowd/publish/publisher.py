@@ -63,6 +63,26 @@ class Publisher(ABC, Generic[AnyRelease]):
     needs_hierarchies: ClassVar[bool] = False
     several: ClassVar[bool] = False
     """Whether the method protects several sensitive columns at once."""
+    recodes: ClassVar[bool] = False
+
+    def can_recode(self) -> bool:
+        """Tell whether its recoding is a function of the row, which `RowRelease.transform` applies to new rows."""
+        return self.recodes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's
+        """Return the parameters by name, as scikit-learn's `clone` and searches ask for them."""
+        del deep
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **parameters: Any) -> Self:  # noqa: ANN401
+        """Change parameters in place, as scikit-learn's searches do; nothing else changes a method once it is made."""
+        unknown = sorted(set(parameters) - {field.name for field in fields(self)})
+        if unknown:
+            fact = f"Method {self.name!r} has no parameter {', '.join(map(repr, unknown))}"
+            raise ParameterError(fact, f"its parameters are {', '.join(field.name for field in fields(self))}")
+        for name, value in vars(replace(self, **parameters)).items():
+            object.__setattr__(self, name, value)
+        return self
 
     @abstractmethod
     def privacy(self) -> Privacy:

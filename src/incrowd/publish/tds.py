@@ -62,6 +62,7 @@ class TDS(GroupPublisher):
     kind: ClassVar[str] = "single-dimensional"
     cost: ClassVar[str] = "n M per step at most"
     cuts_weighted_rows: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
     discloses: ClassVar[bool] = False
 

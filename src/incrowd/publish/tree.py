@@ -65,6 +65,7 @@ class TreeAnonymizer(GroupPublisher):
     paper: ClassVar[str] = "Friedman et al. 2008"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth"
+    recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.gain not in get_args(Gain):

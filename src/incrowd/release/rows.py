@@ -318,11 +318,28 @@ class RowRelease(Release):
         np.add.at(counts, (self.cell_of, codes), 1)
         return counts, values
 
-    def soft(self) -> Soft:
-        """Return expected encodings and class probabilities, for learners that take weights: no sampling noise."""
-        from incrowd.release.soft import soften  # noqa: PLC0415
+    def soft(self, rows: Any = None, *, recode: bool = False) -> Soft:  # noqa: ANN401
+        """Return expected encodings and class probabilities, for learners that take weights: no sampling noise.
 
-        return soften(self)
+        Parameters
+        ----------
+        rows
+            Other rows, such as those that a classifier is tested with, to be encoded in the same columns, without
+            class probabilities: a number is itself, and a name has the probability 1.
+        recode
+            Whether to recode those rows first, as `transform` does; only the owner can. A value outside the domain
+            counts as any value.
+        """
+        from incrowd.release.soft import soften, soften_rows  # noqa: PLC0415
+
+        return soften(self) if rows is None else soften_rows(self, io.to_polars(rows), recode=recode)
+
+    @property
+    def soft_columns(self) -> list[str]:
+        """Names of the columns of expected encodings."""
+        from incrowd.release.soft import column_names  # noqa: PLC0415
+
+        return column_names(self)
 
     def transform(self, frame: Any, *, unseen: Unseen = "error") -> Any:  # noqa: ANN401
         """Recode new rows by the cuts that this release was made with; only the owner can.

@@ -33,18 +33,21 @@ class Soft:
     columns
         Names of the columns of X.
     proba
-        Probability of each class, [rows x classes].
+        Probability of each class, [rows x classes]; ``None`` for rows that are not the release's.
     classes
         The class values, in the order of the columns of `proba`.
     """
 
     X: Floats
     columns: list[str]
-    proba: Floats
+    proba: Floats | None
     classes: pl.Series
 
     def weighted(self) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
         """Return rows, class numbers and weights for learners that take ``sample_weight``: a row per possible class."""
+        if self.proba is None:
+            fact = "These rows are not the release's, which alone has class probabilities"
+            raise IncompatibleError(fact, "train with release.soft(), and predict from the X of other rows")
         row, label = np.nonzero(self.proba)
         return self.X[row], label, self.proba[row, label]
 
@@ -95,25 +98,71 @@ def soften(release: RowRelease) -> Soft:
     if classes is None and not release.class_is_drawn:
         fact = "This release has neither a target nor a sensitive column, so there are no class probabilities"
         raise IncompatibleError(fact, "take release.frame or release.sample()")
-    _refuse_giants(release)
-    blocks, names = [], []
-    for m, (name, hierarchy, marginal) in enumerate(
-        zip(release.quasi, release.hierarchies, release.marginals, strict=True)
-    ):
-        block, labels = _expected(name, hierarchy, marginal, release.cell_lo[:, m], release.cell_hi[:, m])
-        blocks.append(block)
-        names += labels
-    X = np.hstack(blocks)[release.cell_of]
+    _refuse_giants(release, release.n_rows)
+    X, names = _encoded(release, release.cell_lo, release.cell_hi)[release.cell_of], column_names(release)
     if classes is None:
         drawn = release if len(release.secrets) == 1 else release.about(str(release.target))
         return Soft(X, names, np.asarray(drawn.distributions), drawn.sensitive_values)
     return Soft(X, names, np.eye(len(classes[1]))[classes[0]], classes[1])
 
 
-def _refuse_giants(release: RowRelease) -> None:
+def soften_rows(release: RowRelease, rows: pl.DataFrame, *, recode: bool) -> Soft:
+    """Encode other rows in the columns of a release, recoded by its cuts or as they are."""
+    _refuse_giants(release, rows.height)
+    if recode:
+        X = _encoded(release, *recoded_cells(release, rows))
+        return Soft(X, column_names(release), None, release.class_counts()[0])
+    release.require_columns(rows, release.quasi)
+    codes, blocks = release.encode(rows), []
+    for m, (column, hierarchy) in enumerate(zip(release.clean_quasi(rows), release.hierarchies, strict=True)):
+        at = codes[:, m]
+        if not hierarchy.ordered:
+            blocks.append((at[:, None] == np.arange(hierarchy.n_leaves)).astype(np.float64))
+            continue
+        numbers = column.to_physical().cast(pl.Float64()).to_numpy()
+        missing = np.isnan(numbers)
+        everything = _expected(
+            hierarchy, release.marginals[m], *(np.array([end], np.int32) for end in (0, hierarchy.n_leaves - 1))
+        )
+        numbers = np.where(missing, everything[0, 0], numbers)
+        blocks.append(np.column_stack([numbers, missing]) if hierarchy.has_missing else numbers[:, None])
+    return Soft(np.hstack(blocks), column_names(release), None, release.class_counts()[0])
+
+
+def recoded_cells(release: RowRelease, rows: pl.DataFrame) -> tuple[Codes, Codes]:
+    """Return the cells of other rows in published leaves; values outside the domain count as any value."""
+    lo, hi = release.recode(rows, unseen="suppress")
+    assert release.private is not None
+    for m, exact in enumerate(release.private.domains):
+        up_to = np.concatenate([[0], np.cumsum(exact.counts)])
+        empty = up_to[hi[:, m] + 1] == up_to[lo[:, m]]  # a cell of values that no training row had
+        lo[empty, m], hi[empty, m] = 0, exact.hierarchy.n_leaves - 1
+    return release.published_cells(lo, hi)
+
+
+def column_names(release: RowRelease) -> list[str]:
+    """Return the names of the columns of expected encodings."""
+    names = []
+    for name, hierarchy in zip(release.quasi, release.hierarchies, strict=True):
+        if hierarchy.ordered:
+            names += [name, f"{name}={MISSING}"] if hierarchy.has_missing else [name]
+        else:
+            names += [f"{name}={value}" for value in text(hierarchy.leaves)]
+    return names
+
+
+def _encoded(release: RowRelease, lo: Codes, hi: Codes) -> Floats:
+    blocks = [
+        _expected(hierarchy, marginal, lo[:, m], hi[:, m])
+        for m, (hierarchy, marginal) in enumerate(zip(release.hierarchies, release.marginals, strict=True))
+    ]
+    return np.hstack(blocks)
+
+
+def _refuse_giants(release: RowRelease, n_rows: int) -> None:
     n_columns = sum(1 if h.ordered else h.n_leaves for h in release.hierarchies)
-    if release.n_rows * n_columns > _MOST_NUMBERS:
-        fact = f"Expected encodings would take {n_columns} columns for {release.n_rows} rows: too many to hold"
+    if n_rows * n_columns > _MOST_NUMBERS:
+        fact = f"Expected encodings would take {n_columns} columns for {n_rows} rows: too many to hold"
         raise IncompatibleError(fact, "take release.sample(), or give names with many values a coarser hierarchy")
 
 
@@ -148,9 +197,9 @@ def _sensitive_codes(
     return drawn
 
 
-def _expected(name: str, hierarchy: Hierarchy, weights: Floats, lo: Codes, hi: Codes) -> tuple[Floats, list[str]]:
+def _expected(hierarchy: Hierarchy, weights: Floats, lo: Codes, hi: Codes) -> Floats:
     if not hierarchy.ordered:
-        return chances(weights, lo, hi), [f"{name}={value}" for value in text(hierarchy.leaves)]
+        return chances(weights, lo, hi)
     last = hi.astype(np.int64) + 1
     mass = np.concatenate([[0.0], np.cumsum(weights)])
     if (mass[last] == mass[lo]).any():  # published counts are rounded, some to nothing
@@ -164,8 +213,8 @@ def _expected(name: str, hierarchy: Hierarchy, weights: Floats, lo: Codes, hi: C
     average = sums[-1] / max(_LEAST, mass[-1] - (weights[0] if hierarchy.has_missing else 0))
     mean = np.where(known > 0, (sums[last] - sums[lo]) / np.where(known > 0, known, 1), average)
     if hierarchy.has_missing:
-        return np.column_stack([mean, missing / total]), [name, f"{name}={MISSING}"]
-    return mean[:, None], [name]
+        return np.column_stack([mean, missing / total])
+    return np.asarray(mean[:, None])
 
 
 def _numbers(hierarchy: Hierarchy) -> Floats:

@@ -13,6 +13,7 @@ from incrowd.hierarchy.hierarchy import type_of
 from incrowd.io.columns import guessed, without_tokens
 from incrowd.schema.code_columns import CodeColumn, find_code_column
 from incrowd.schema.name_proposal import prefixes_for, propose_for_names
+from incrowd.schema.ordinals import find_order
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
 from incrowd.schema.suspects import WORDS, Suspect, find_suspects, line_for
 
@@ -21,6 +22,7 @@ _FEW_ROWS = 20  # below this many rows distinctness says nothing
 _MANY_ROWS, _SCATTERED = 200, 100  # ages of a few people may all differ; numbers of people lie far apart
 _MOST_CLASSES = 50
 _SUPPRESS_ONLY = 3  # so few values need no tree above them
+_MOST_ORDERED = 40  # names of a scale or bands of numbers
 _FREE_TEXT = 40  # mean length from which text is prose
 _NAMES_PEOPLE = re.compile(
     r"(?:^|[^a-z])(?:(?:first|last|sur|middle|family|given|full|user|vor|nach|familien)?[ _-]?names?|e-?mails?|"
@@ -175,4 +177,17 @@ def _hierarchy(values: pl.Series, kind: str, distinct: int, code: CodeColumn | N
     text = values.cast(pl.String())
     if text.str.contains(_ISO_DATE).all():
         return dates(), f"dates as text, {distinct} distinct"
+    if distinct <= _MOST_ORDERED and (ordered := _in_order(text)) is not None:
+        return ordered
     return propose_for_names(text)
+
+
+def _in_order(text: pl.Series) -> tuple[Spec, str] | None:
+    """Return ranges of names that have an order of their own; marks of missing values come last."""
+    names = text.unique().sort().to_list()
+    marks = [name for name in names if name in WORDS]
+    found = find_order([name for name in names if name not in WORDS])
+    if found is None:
+        return None
+    why = f"{found[1]}, {len(names)} distinct names in their own order: ranges of neighbours; check the order"
+    return Intervals([*found[0], *marks]), why

@@ -23,7 +23,7 @@ ROLES = {
 }
 _MEANINGS = {
     Role.QUASI: "somebody may know it about a person: it is made coarser",
-    Role.SENSITIVE: "what nobody should learn about a person; one column",
+    Role.SENSITIVE: "what nobody should learn about a person",
     Role.IDENTIFIER: "never published",
     Role.OTHER: "published as it is",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -168,6 +169,12 @@ class HierarchyReport:
             "unused_values": self.unused_values,
             "notes": list(self.notes),
         }
+
+    def to_csv(self) -> str:
+        """Return what `write_csv` writes."""
+        with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:
+            self.write_csv(file := Path(folder, "tree.csv"))
+            return file.read_text(encoding="utf-8")
 
     def write_csv(self, path: str | Path) -> None:
         """Write the tree as a level table, all of it or nothing; values that it lacks are in a group *unassigned*."""

@@ -1,4 +1,4 @@
-"""What to say about values that mean missing when a table is published: listed ones that no row has, and likely ones."""
+"""What to say of values that mean missing when a table is published: listed ones that no row has, and likely ones."""
 
 from __future__ import annotations
 

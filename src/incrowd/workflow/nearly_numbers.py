@@ -1,7 +1,7 @@
 """Columns of numbers in which a few cells are none: proposed as what they are without these, which are pointed out.
 
-One slip of the pen would otherwise make a hundred thousand ages names. The proposal declares numbers, so `publish` refuses
-the table, and names the line, until a person has corrected these cells or has said that they mean missing.
+One slip of the pen would otherwise make a hundred thousand ages names. The proposal declares numbers, so `publish`
+refuses the table, and names the line, until a person has corrected these cells or has said that they mean missing.
 """
 
 from __future__ import annotations
@@ -40,19 +40,22 @@ def without_exceptions(
             continue
         # Marks of missing values stay: the proposal looks at them.
         marks = column.is_not_null() & text.is_null()
-        kept = column.zip_with(marks, numbers.alias(column.name)) if marks.any() else guessed(numbers.alias(column.name))
+        kept = (
+            column.zip_with(marks, numbers.alias(column.name)) if marks.any() else guessed(numbers.alias(column.name))
+        )
         columns.append(kept)
+        first = findings.place(int(wrong.arg_max() or 0))
+        one = n_wrong == 1
+        what = f"{counted(n_wrong, 'value')} of {n} {'is no number, in' if one else 'are no numbers, first in'} {first}"
         said[column.name] = (
-            f"{counted(n_wrong, 'value')} of {n} {'is no number' if n_wrong == 1 else 'are no numbers'}, "
-            f"{'in' if n_wrong == 1 else 'first in'} {findings.place(int(wrong.arg_max() or 0))}: correct "
-            f"{'it' if n_wrong == 1 else 'them'}, or list in missing what means missing, before you publish "
-            "(if they are values: set type to str)"
+            f"{what}: correct {'it' if one else 'them'}, or list in missing what means missing, before you publish "
+            f"(if {'it is a value' if one else 'they are values'}: set type to str)"
         )
     return frame.with_columns(columns), said
 
 
 def without_settled(notes: Sequence[str], schema: Schema) -> list[str]:
-    """Leave out that a column is text because of some rows, where it was proposed as numbers: the proposal says more."""
+    """Leave out that a column is text because of some rows, where numbers were proposed: the proposal says more."""
     numbers = [a.name for a in schema.attributes.values() if a.type in ("int", "float")]
     return [text for text in notes if not any(text.startswith(f"Column '{name}' is text because") for name in numbers)]
 

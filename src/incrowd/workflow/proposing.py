@@ -110,11 +110,26 @@ def propose(
         plain, exceptions = without_exceptions(frame, tokens, findings)
         schema = Schema.propose(plain, sensitive=names, target=target, missing_tokens=tokens)
         schema = with_exceptions(schema, exceptions)
+        schema = _in_file_order(schema, findings)
         notes = without_settled(notes, schema)
         notes += _tokens_taken(frame, [token for token in schema.missing_tokens if token not in tokens])
         work("looking for unique rows", 0, 1)
         unique = measure_uniqueness(frame, schema.quasi)
     return Proposal(_with_findings(schema, how, findings), frame.height, tuple(notes), unique)
+
+
+def _in_file_order(schema: Schema, findings: io.Findings) -> Schema:
+    """Return the schema with ranges of neighbours where the file says that its names have an order."""
+    from incrowd.hierarchy import Intervals
+    from incrowd.schema import Role
+
+    why = "{} distinct names, which the file calls ordinal: ranges of neighbours in the order of their codes"
+    return schema.with_attributes(
+        replace(a, hierarchy=Intervals(findings.orders[a.name]), why=why.format(len(findings.orders[a.name])))
+        if a.role is Role.QUASI and a.hierarchy is not None and a.name in findings.orders
+        else a
+        for a in schema.attributes.values()
+    )
 
 
 def _tokens_taken(frame: pl.DataFrame, tokens: Sequence[str]) -> list[str]:

@@ -67,7 +67,7 @@ def parents_of(tree: Taxonomy) -> dict[str, str]:
         path = [(tree.level_names[0][leaf], leaf, leaf)]
         for level in range(1, tree.n_levels):
             node = (tree.level_names[level][leaf], int(lo[level, leaf]), int(hi[level, leaf]))
-            if node[1:] != path[-1][1:]:
+            if node != path[-1]:  # short branches are padded with their own name
                 path.append(node)
         names = [name for name, _, _ in path]
         if len(names) > 1 and names[-1] == ROOT:
@@ -99,10 +99,14 @@ def moved(parents: Mapping[str, str], names: Sequence[str], group: str) -> dict[
         seen.add(above)
         above = parents.get(above, "")
     groups = set(parents.values()) - {""}
+    if group in parents and group not in groups:
+        fact = f"{group!r} is a value, not a group"
+        raise HierarchyError(fact, "give the group another name")
+    groups.add(group)
     changed = {**parents, **dict.fromkeys(names, group)}
     if group:
         changed.setdefault(group, "")
-    while empty := {name for name in groups if name in changed} - set(changed.values()):
+    while empty := (groups & set(changed)) - set(changed.values()):
         changed = {name: parent for name, parent in changed.items() if name not in empty}
     return changed
 
