@@ -77,6 +77,7 @@ class BestCuts(GroupPublisher):
     paper: ClassVar[str] = "ours"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "runs n M depth of the cuts"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -94,7 +95,7 @@ class BestCuts(GroupPublisher):
         """Return the number of runs for a table."""
         if self.runs is not None:
             return int(self.runs)
-        steps = table.codes.size * max(1.0, np.log2(table.n_rows / self.k))
+        steps = table.n_rows * table.n_quasi * max(1.0, np.log2(table.n_rows / self.k))
         return int(np.clip(_STEPS // steps, 1, _MOST_RUNS))
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
