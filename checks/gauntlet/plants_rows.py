@@ -163,9 +163,8 @@ def _exact(f: Forger, rng: random.Random) -> str | None:
 def _shares(f: Forger, rng: random.Random, form: str) -> list[str]:
     """Return the columns in which a sensitive column is told as shares, or counts."""
     told = [a["name"] for a in told_secrets(f.manifest) if a["form"] == form] if f.is_rows else []
-    if not told:
-        return []
-    return share_columns(f.manifest, dict.fromkeys(f.table.columns, []))[rng.choice(told) if len(told) > 1 else told[0]]
+    columns = share_columns(f.manifest, f.table.columns) if told else {}
+    return columns[rng.choice(told) if len(told) > 1 else told[0]] if told else []
 
 
 @plant(sure=True)

@@ -99,7 +99,7 @@ def column_said_where_there_is_one(f: Forger, rng: random.Random) -> bool:
 
 @plant(sure=True)
 def others_known_taken_back(f: Forger, rng: random.Random) -> bool:
-    """What was to hold for who knows another column is not promised for them, by a guarantee, all, or the parameters."""
+    """What was to hold for who knows another column is not promised for them any more."""
     told = [g for g in _promises(f) if g.get("others_known")]
     if not told:
         return False
@@ -208,7 +208,7 @@ def limit_of_one_columns_shares_broken(f: Forger, rng: random.Random) -> bool:
     if not promises:
         return False
     promise = rng.choice(promises)
-    shares = share_columns(f.manifest, f.table.to_dict(as_series=False))[promise["column"]]
+    shares = share_columns(f.manifest, f.table.columns)[promise["column"]]
     top = max(max(row) / sum(row) for row in f.table.select(shares).rows())
     _set_limit(f, promise, "l", round(1 / top + 0.05, 4))
     return promise["l"] > 1
@@ -259,7 +259,7 @@ def part_moved_between_columns(f: Forger, rng: random.Random) -> bool:
     """A row tells a part of one column's shares as another column's, or both columns' shares in each other's place."""
     if not _names(f) or _exact(f):
         return False
-    shares = share_columns(f.manifest, f.table.to_dict(as_series=False))
+    shares = share_columns(f.manifest, f.table.columns)
     one, two = rng.sample(list(shares), 2)
     row = rng.randrange(f.table.height)
     first, second = (f.table.select(shares[name]).row(row) for name in (one, two))
@@ -283,7 +283,7 @@ def columns_of_the_table_exchanged(f: Forger, rng: random.Random) -> bool:
     if rng.random() < 0.5:
         f.manifest["sensitive"].reverse()
         return True
-    shares = share_columns(f.manifest, f.table.to_dict(as_series=False)) or {name: [name] for name in names}
+    shares = share_columns(f.manifest, f.table.columns) or {name: [name] for name in names}
     last = [column for name in reversed(names) for column in shares[name]]
     f.table = f.table.select([*(name for name in f.table.columns if name not in last), *last])
     f.sort()

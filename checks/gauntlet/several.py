@@ -1,4 +1,4 @@
-"""Several sensitive columns: in a part of the cases, drawn by a generator of its own so that all others stay as they are."""
+"""Several sensitive columns in a part of the cases, drawn by a generator of its own: all others stay as they are."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ class Asking:
     must: str | None = None
 
 
-def more_secrets(
-    rng: random.Random, method: str, asking: Asking, tokens: tuple[str, ...], *, plain: bool
-) -> Asking:
+def more_secrets(rng: random.Random, method: str, asking: Asking, tokens: tuple[str, ...], *, plain: bool) -> Asking:
     """Return what is asked for, at times with more sensitive columns, or with limits of its own for the one."""
     if rng.random() >= SHARE:
         return asking
@@ -96,7 +94,7 @@ def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
     """Return the limits of one column."""
     l = rng.choice((1.1, 1.2, 1.3)) if plain else rng.choice((1, 1.1, 1.25, 1.5, 2))
     if method in (*ONE_ONLY, "nsvdist"):
-        return {"l": l}
+        return {"l": rng.choice((1, 2)) if method == "nhaa" else l}
     kind = rng.choice(("frequency", "frequency", "distinct", "entropy", "recursive", "t", "ordered", "alpha", "all"))
     found: dict[str, dict[str, Any]] = {
         "t": {"t": rng.choice((0.2, 0.4, 0.6))},

@@ -16,7 +16,7 @@ NOTHING = {"l": 1, "l_kind": "frequency", "c": 3.0, "t": None, "ordered": False,
 
 
 def told_parameters(asked: Asked) -> dict[str, Any]:
-    """Return the parameters with the schema's limits; of several sensitive columns each limit is one, or one of each."""
+    """Return the parameters with the schema's limits: of several sensitive columns one, or one for each."""
     found, given = {}, asked.parameters
     by_schema = {key for own in asked.limits.values() for key in own}
     for key in [*given, *(key for key in NOTHING if key in by_schema and key not in given)]:

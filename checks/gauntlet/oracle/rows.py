@@ -82,7 +82,8 @@ def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
 
 def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     """Check what the manifest says of method, guarantees, rows and columns."""
-    if manifest["format"] != (3 if asked.several else 2) or not all(isinstance(manifest[name], str) for name in ("incrowd", "polars")):
+    versions = [manifest["incrowd"], manifest["polars"]]
+    if manifest["format"] != (3 if asked.several else 2) or not all(isinstance(own, str) for own in versions):
         problems.append("format or versions are wrong")
     method = manifest["method"]
     if list(method) != ["name", "parameters"] or method["name"] != asked.method:

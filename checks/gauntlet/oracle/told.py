@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Secrets = dict[str, list[Any]]
@@ -16,10 +17,10 @@ def told_secrets(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return about if isinstance(about, list) else [about]
 
 
-def share_columns(manifest: dict[str, Any], table: dict[str, list[Any]]) -> dict[str, list[str]]:
-    """Return the names of the last columns of a release, in which each sensitive column tells its distributions."""
+def share_columns(manifest: dict[str, Any], columns: Iterable[str]) -> dict[str, list[str]]:
+    """Return which of the columns of a release, the last ones, tell the distributions of each sensitive column."""
     found: dict[str, list[str]] = {}
-    names = list(table)
+    names = list(columns)
     for about in reversed(told_secrets(manifest)):
         if about["form"] == "exact":
             return {}
