@@ -46,7 +46,12 @@ def more_secrets(rng: random.Random, method: str, asking: Asking, tokens: tuple[
     given, limits = _limits(rng, method, names, plain=plain)
     if parameters.get("C") is not None:
         given, limits = {}, {}
-    if given and method not in (*ONE_ONLY, "nsvdist") and len(names) > 1 and rng.random() < 0.35:
+    if (
+        any((given, *limits.values()))
+        and method not in (*ONE_ONLY, "nsvdist")
+        and len(names) > 1
+        and rng.random() < 0.35
+    ):
         given["others_known"] = True
     must = _must(rng, method, names, parameters, given, limits)
     schema = _schema(rng, asking.schema, names, codes, limits)
