@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.publish import PUBLISHERS, make
 from incrowd.schema.schema import Attribute, Role
+from incrowd.verify.csv_text import for_people
 from incrowd.verify.manifest import read_claims
 
 GROUPS = sorted(name for name, publisher in PUBLISHERS.items() if publisher.several and name != "nsvdist")
@@ -265,3 +266,13 @@ def test_several_columns_in_counts_are_no_release_whoever_made_it():
     assert read_claims(told)[1].promises == []
     told["sensitive"] = [about | {"form": "counts", "values": ["a"], "counts": [100]} for about in told["sensitive"]]
     assert "neither by value in groups" in read_claims(told)[1].promises[0]
+
+
+def test_forged_manifests_are_refused_and_end_no_check():
+    frame = people(60)
+    release = ic.NSVDist(k=5, l=1.2).publish(frame, PLAIN, seed=1)
+    promises = tuple(replace(p, others_known=p.kind == "l") for p in release.manifest.guarantees)
+    verdict = replace(release, manifest=replace(release.manifest, guarantees=promises)).verify(frame)
+    assert any("only groups with exact values can keep it" in problem for problem in verdict.violations)
+    told = {"quasi": [], "sensitive": [{"name": "ill", "form": "shares", "values": []}]}
+    assert for_people(told, frame).equals(frame)
