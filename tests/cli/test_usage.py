@@ -77,7 +77,7 @@ PYTHON_ONLY = {
     "edges", "low", "high", "values", "width",
     # functions that no command calls so
     "accuracy", "data", "identifiers", "other", "unseen", "rows", "shape", "table", "separator", "parts", "frontier",
-    "schema", "INCROWD_TRACEBACK", "SENSITIVE", "NAME",
+    "schema", "INCROWD_TRACEBACK", "SENSITIVE", "NAME", "output",
 }  # fmt: skip
 
 

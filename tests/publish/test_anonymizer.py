@@ -29,8 +29,10 @@ def method(name, k=2):
     return found(**{key: value for key, value in given.items() if key in found.__dataclass_fields__})
 
 
-@pytest.mark.end_to_end
-@pytest.mark.parametrize("name", PUBLISHERS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("mondrian", "nhaa") else pytest.param(name, marks=pytest.mark.slow) for name in PUBLISHERS],
+)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.SkipTestWarning")
 def test_checks_of_scikit_learn_pass_for_the_transformer_of_every_publisher(name):
     results = check_estimator(ic.Anonymizer(method(name), random_state=0), on_skip=None, on_fail=None)
@@ -38,8 +40,12 @@ def test_checks_of_scikit_learn_pass_for_the_transformer_of_every_publisher(name
     assert failed == {}
     passed = {one["check_name"] for one in results if one["status"] == "passed"}
     assert len(passed) > 30
-    general = {"check_transformer_general", "check_set_output_transform", "check_methods_subset_invariance"}
-    assert (general & passed == set()) if name in WITHOUT_TRANSFORM else general <= passed
+    of_transformers = {
+        "check_transformer_general",
+        "check_transformer_data_not_an_array",
+        "check_transformers_unfitted",
+    }
+    assert of_transformers & passed == (set() if name in WITHOUT_TRANSFORM else of_transformers)
 
 
 def test_every_publisher_says_whether_it_has_a_transform():
@@ -63,7 +69,7 @@ def test_what_a_method_says_about_its_recoding_is_so(name, settings):
 
 def test_parameters_clones_and_searches():
     given = ic.Mondrian(k=5, l=1.5)
-    assert given.get_params() == given.parameters()
+    assert given.get_params() == given.parameters() | {"others_known": False}
     assert clone(given) == given
     assert clone(given) is not given
     assert given.set_params(k=7) is given

@@ -109,7 +109,7 @@ def test_one_setting_of_threads_gives_the_release_of_another():
 @pytest.mark.parametrize(("n", "runs"), [(1_000, 60), (30_000, 10), (1_000_000, 1)])
 def test_large_tables_get_fewer_runs(n, runs):
     class Sized:
-        n_rows, codes = n, np.empty((n, 14), np.int8)
+        n_rows, n_quasi = n, 14
 
     assert abs(ic.BestCuts(k=50).n_runs(Sized) - runs) <= 1
     assert ic.BestCuts(k=50, runs=3).n_runs(Sized) == 3

@@ -105,7 +105,7 @@ def test_a_page_can_be_read_aloud(page):
 def test_pictures_say_in_words_what_they_show():
     html = report("rows").html
     label = re.search(r"<svg[^>]*class=\"histogram\"[^>]*aria-label=\"([^\"]*)\"", html)[1]
-    assert label.startswith("age before and after. 21 to 33: 16.7% before,")
+    assert label.startswith("age before and after. 21 to 29: 16.7% before,")
 
 
 def _luminance(colour):

@@ -19,7 +19,7 @@ from incrowd.verify.files import read_table
 from incrowd.verify.linking import _n_distinct
 from incrowd.verify.manifest import Promise
 from incrowd.verify.methods import PARAMETERS
-from incrowd.verify.original import _check_own_value
+from incrowd.verify.original import check_own_value
 from incrowd.verify.sideways import copies, reveals
 from incrowd.verify.source import reading_hints
 from incrowd.verify.verdict import Findings
@@ -198,7 +198,7 @@ def test_a_distribution_has_the_value_of_its_original(own, fine):
     """A value that is not listed is in no distribution."""
     payload = SimpleNamespace(exact=None, counts=np.array([[2, 0], [1, 1]]))
     findings = Findings()
-    _check_own_value(findings, payload, SimpleNamespace(sensitive=np.array(own)))
+    check_own_value(findings, payload, SimpleNamespace(sensitive=np.array(own)))
     assert answers(findings.verdict())["own value"] is fine
 
 
