@@ -1,11 +1,13 @@
 """One protocol of progress, cancelling and workers."""
 
 import os
+import threading
 
+import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.runs import Run, workers
+from incrowd.runs import Run, in_threads, workers
 
 
 def test_progress_is_passed_on():
@@ -61,3 +63,28 @@ def test_numbers_of_workers_that_are_none(monkeypatch, setting):
 def test_a_run_without_workers_is_refused():
     with pytest.raises(ic.ParameterError, match="workers is 0"):
         Run(workers=0)
+
+
+@pytest.mark.parametrize("n_rows", [0, 10**9])
+def test_items_are_shared_by_threads_where_that_gains(n_rows):
+    own, seen = threading.get_ident(), set()
+
+    def work(item):
+        seen.add(threading.get_ident())
+        return item * item
+
+    with Run(workers=2).limits():
+        assert list(in_threads(work, range(20), n_rows)) == [item * item for item in range(20)]
+    assert (own in seen) == (n_rows == 0)
+
+
+def test_a_release_is_the_same_with_threads_and_without(monkeypatch):
+    frame = pl.DataFrame({"a": [i % 13 for i in range(60)], "b": list("xyz") * 20, "s": list("uv") * 30})
+    schema = ic.Schema(quasi={"a": ic.Intervals(), "b": None}, sensitive="s")
+    alone = ic.Mondrian(k=4).publish(frame, schema, seed=1)
+    monkeypatch.setattr("incrowd.runs._WORTH_THREADS", 0)
+    shared = ic.Mondrian(k=4).publish(frame, schema, seed=1)
+    assert shared.manifest == alone.manifest
+    assert shared.coded().equals(alone.coded())
+    assert shared.private.rows.tolist() == alone.private.rows.tolist()
+    assert shared.verify(frame).ok
