@@ -228,6 +228,9 @@ def try_one(seed: int, tally: Tally) -> None:
     except ValueError:  # a step left nothing to learn from
         tally.refused["cannot be fitted"] += 1
         return
+    except ic.errors.IncrowdError as refused:  # a file that holds more than trees
+        tally.refused[refused.fact[:60]] += 1
+        return
     names = [NAMES[m] for m in public]
     schema = ic.Schema(quasi=names, sensitive="y", other=[name for name in NAMES if name not in names])
     asked = fitted.dump if isinstance(fitted, _Read) else fitted

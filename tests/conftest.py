@@ -31,10 +31,10 @@ _WHOLE = (
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
     """Mark whole commands, the README and experiments, which `./dev quick` leaves out, and cases of large families."""
-    here = Path(__file__).parent
+    whole = tuple(str(Path(__file__).parent / name) for name in _WHOLE)
     n_cases = Counter()
     for item in items:
-        if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in _WHOLE:
+        if str(item.path).startswith(whole):
             item.add_marker(pytest.mark.end_to_end)
         family = item.get_closest_marker("one_in")
         if family is not None:
@@ -48,3 +48,8 @@ def pytest_collection_finish():
     """What is loaded by now stays: it need not be searched for garbage again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure():
+    """Let Python take itself apart at the end; extension modules complain of what is left."""
+    gc.unfreeze()

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 import incrowd as ic
-from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, skewed, with_gaps
+from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, sensitive_values, with_gaps
+from checks.gauntlet.several import Asking, more_secrets
 from incrowd.publish import PUBLISHERS
 
 METHODS = (
@@ -48,6 +49,8 @@ class Case:
         Whether an *other* column was made of the sensitive one on purpose: then a refusal is right.
     as_arrow
         Whether the table comes as one of pyarrow.
+    must
+        The only error that is right, where several sensitive columns are more than the method can keep.
     """
 
     seed: str
@@ -60,6 +63,7 @@ class Case:
     parameters: dict[str, Any] = field(default_factory=dict)
     copied: bool = False
     as_arrow: bool = False
+    must: str | None = None
 
     def publish(self) -> Any:  # noqa: ANN401 - a release of either kind
         """Publish the table; what comes back was verified by incrowd."""
@@ -104,7 +108,7 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         made = real_numbers(rng, n, infinite=rng.random() < 0.2) if kind == "float" else MAKERS[kind](rng, n)
         columns[column] = with_gaps(rng, made, ()) if rng.random() < 0.3 else made
     if with_sensitive:
-        columns[secret] = _sensitive(rng, n, tokens, plain=plain)
+        columns[secret] = sensitive_values(rng, n, tokens, plain=plain)
     copied = bool(with_sensitive and other and not plain and rng.random() < 0.03)
     if copied:
         columns[other[0]] = columns[secret].cast(pl.String())
@@ -126,9 +130,15 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         missing_codes=_codes(random.Random(f"{seed}/{number}/codes"), frame, quasi),
     )
     parameters = _parameters(rng, name, frame.height, sensitive=with_sensitive, plain=plain)
-    publisher = PUBLISHERS[name](**parameters)
     domains = "exact" if rng.random() < 0.25 else "joined"
-    return Case(seed, number, frame, schema, publisher, domains, kinds, parameters, copied, rng.random() < 0.1)
+    as_arrow, asking = rng.random() < 0.1, Asking(frame, schema, parameters)
+    if with_sensitive:
+        asking = more_secrets(random.Random(f"{seed}/{number}/secrets"), name, asking, tokens, plain=plain)
+    publisher = PUBLISHERS[name](**asking.parameters)
+    return Case(
+        seed, number, asking.frame, asking.schema, publisher, domains, kinds, asking.parameters, copied, as_arrow,
+        asking.must,
+    )  # fmt: skip
 
 
 def _codes(rng: random.Random, frame: pl.DataFrame, quasi: list[str]) -> dict[str, list[str]]:
@@ -233,16 +243,6 @@ def _tree(rng: random.Random, leaves: list[str]) -> ic.Taxonomy:
     upper = {name: f"part {rng.randrange(2)}" for name in lower}
     uppers = [lower] if rng.random() < 0.4 else [lower, [upper[name] for name in lower]]
     return ic.Taxonomy(leaves, uppers)
-
-
-def _sensitive(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) -> pl.Series:
-    if plain or rng.random() < 0.5:
-        return pl.Series(skewed(rng, ["flu", "cold", "cough", "ache"], n), dtype=pl.String())
-    column = MAKERS[rng.choice(list(MAKERS))](rng, n)
-    if column.dtype.is_numeric() and rng.random() < 0.7:
-        values = column.to_list()
-        column = pl.Series([values[rng.randrange(min(4, n))] for _ in range(n)], dtype=column.dtype)
-    return with_gaps(rng, column, tokens) if rng.random() < 0.2 else column
 
 
 def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, plain: bool) -> dict[str, Any]:

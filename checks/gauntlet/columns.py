@@ -114,3 +114,14 @@ def with_gaps(rng: random.Random, column: pl.Series, tokens: tuple[str, ...]) ->
             if column.dtype == pl.String() and tokens and rng.random() < 0.5:
                 values[place] = rng.choice(tokens)
     return pl.Series(values, dtype=column.dtype)
+
+
+def sensitive_values(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) -> pl.Series:
+    """Return a column that must not become known: few names, or anything."""
+    if plain or rng.random() < 0.5:
+        return pl.Series(skewed(rng, ["flu", "cold", "cough", "ache"], n), dtype=pl.String())
+    column = MAKERS[rng.choice(list(MAKERS))](rng, n)
+    if column.dtype.is_numeric() and rng.random() < 0.7:
+        values = column.to_list()
+        column = pl.Series([values[rng.randrange(min(4, n))] for _ in range(n)], dtype=column.dtype)
+    return with_gaps(rng, column, tokens) if rng.random() < 0.2 else column

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from checks.gauntlet.forger import Forger
+from checks.gauntlet.oracle.told import told_secrets
 from checks.gauntlet.plants import plant
 
 TEXT = "row 7 is Alice"
@@ -112,7 +113,7 @@ def key_added(f: Forger, rng: random.Random) -> bool:
     """A key that is not of the format, somewhere in the manifest."""
     places: list[Any] = [f.manifest, f.manifest["method"], f.manifest["rows"], f.manifest["missing"]]
     places += f.manifest["quasi"] if f.is_rows else f.manifest["columns"]
-    places += [f.manifest["sensitive"]] if f.is_rows and f.manifest["sensitive"] else []
+    places += told_secrets(f.manifest) if f.is_rows else []
     rng.choice(places)["note"] = TEXT
     return True
 
@@ -240,9 +241,10 @@ def counts_shortened(f: Forger, rng: random.Random) -> bool:
 @plant(sure=True)
 def sensitive_counts_changed(f: Forger, rng: random.Random) -> bool:
     """A count of a sensitive value that cannot be."""
-    about = f.manifest["sensitive"] if f.is_rows else None
-    if not about or "counts" not in about:
+    told = [about for about in told_secrets(f.manifest) if "counts" in about] if f.is_rows else []
+    if not told:
         return False
+    about = rng.choice(told) if len(told) > 1 else told[0]
     about["counts"][rng.randrange(len(about["counts"]))] += 2 * f.k
     return True
 
@@ -333,7 +335,7 @@ def node_renamed(f: Forger, rng: random.Random) -> bool:
 def type_changed(f: Forger, rng: random.Random) -> bool:
     """A column is said to be of another type."""
     places: list[Any] = list(f.manifest["quasi"]) if f.is_rows else [f.manifest["class"]]
-    places += [f.manifest["sensitive"]] if f.is_rows and f.manifest["sensitive"] else []
+    places += told_secrets(f.manifest) if f.is_rows else []
     chosen = rng.choice(places)
     chosen["type"] = rng.choice([kind for kind in ("int", "float", "str", "date", "bool") if kind != chosen["type"]])
     return True

@@ -10,6 +10,7 @@ import polars as pl
 
 from checks.gauntlet.forger import Forger
 from checks.gauntlet.oracle.labels import names_of, order_names, range_names, tree_names
+from checks.gauntlet.oracle.told import share_columns, told_secrets
 from checks.gauntlet.plants import plant
 
 
@@ -153,21 +154,23 @@ def label_made_a_star(f: Forger, rng: random.Random) -> bool:
     return True
 
 
-def _exact(f: Forger) -> str | None:
-    about = f.manifest["sensitive"] if f.is_rows else None
-    return about["name"] if about and about["form"] == "exact" else None
+def _exact(f: Forger, rng: random.Random) -> str | None:
+    """Return a sensitive column that is told value by value."""
+    told = [a["name"] for a in told_secrets(f.manifest) if a["form"] == "exact"] if f.is_rows else []
+    return (rng.choice(told) if len(told) > 1 else told[0]) if told else None
 
 
-def _shares(f: Forger, form: str | None = None) -> list[str]:
-    about = f.manifest["sensitive"] if f.is_rows else None
-    told = about and about["form"] != "exact" and form in (None, about["form"])
-    return f.table.columns[-len(about["values"]) :] if about and told else []
+def _shares(f: Forger, rng: random.Random, form: str) -> list[str]:
+    """Return the columns in which a sensitive column is told as shares, or counts."""
+    told = [a["name"] for a in told_secrets(f.manifest) if a["form"] == form] if f.is_rows else []
+    columns = share_columns(f.manifest, f.table.columns) if told else {}
+    return columns[rng.choice(told) if len(told) > 1 else told[0]] if told else []
 
 
 @plant(sure=True)
 def sensitive_values_swapped(f: Forger, rng: random.Random) -> bool:
     """Two rows have each other's sensitive value."""
-    name = _exact(f)
+    name = _exact(f, rng)
     if name is None:
         return False
     values = f.table[name].to_list()
@@ -182,7 +185,7 @@ def sensitive_values_swapped(f: Forger, rng: random.Random) -> bool:
 @plant(sure=True)
 def sensitive_value_changed(f: Forger, rng: random.Random) -> bool:
     """A row has the sensitive value of another."""
-    name = _exact(f)
+    name = _exact(f, rng)
     if name is None:
         return False
     values = f.table[name].to_list()
@@ -209,28 +212,28 @@ def _move_part(f: Forger, rng: random.Random, names: list[str], rows: list[int])
 @plant(sure=True)
 def one_part_moved(f: Forger, rng: random.Random) -> bool:
     """A part of a row's shares goes to another value."""
-    names = _shares(f, "shares")
+    names = _shares(f, rng, "shares")
     return bool(names) and _move_part(f, rng, names, [rng.randrange(f.table.height)])
 
 
 @plant(sure=True)
 def one_part_moved_everywhere(f: Forger, rng: random.Random) -> bool:
     """A part of every row's shares goes to another value."""
-    names = _shares(f, "shares")
+    names = _shares(f, rng, "shares")
     return bool(names) and _move_part(f, rng, names, list(range(f.table.height)))
 
 
 @plant(sure=False)
 def one_count_moved(f: Forger, rng: random.Random) -> bool:
     """A member of a row has another value."""
-    names = _shares(f, "counts")
+    names = _shares(f, rng, "counts")
     return bool(names) and _move_part(f, rng, names, [rng.randrange(f.table.height)])
 
 
 @plant(sure=True)
 def one_part_added(f: Forger, rng: random.Random) -> bool:
     """A row's shares have a part more."""
-    names = _shares(f, "shares")
+    names = _shares(f, rng, "shares")
     if not names:
         return False
     row, name = rng.randrange(f.table.height), rng.choice(names)
@@ -302,7 +305,7 @@ def bounds_of_another_type(f: Forger, rng: random.Random) -> bool:
         for name, dtype in f.table.schema.items()
         if dtype in (pl.Int32, pl.Int64) and name not in f.manifest["other"]
     ]
-    names = [name for name in names if name != _exact(f)]
+    names = [name for name in names if name not in [about["name"] for about in told_secrets(f.manifest)]]
     if not names:
         return False
     f.table = f.table.with_columns(pl.col(rng.choice(names)).cast(pl.Float64()))
@@ -312,8 +315,7 @@ def bounds_of_another_type(f: Forger, rng: random.Random) -> bool:
 @plant(sure=True)
 def sensitive_column_copied(f: Forger, rng: random.Random) -> bool:
     """The sensitive column is published once more, under another name."""
-    del rng
-    name = _exact(f)
+    name = _exact(f, rng)
     if name is None:
         return False
     at = 3 * len(f.manifest["quasi"]) + len(f.manifest["other"])

@@ -46,9 +46,10 @@ def asked_of(case: Case) -> Asked:
         columns=case.frame.to_dict(as_series=False),
         dtypes={name: str(kind).replace("Categorical", "String") for name, kind in case.frame.schema.items()},
         hierarchies=case.hierarchies,
-        sensitive=schema.sensitive,
+        secrets=schema.secrets,
+        limits={name: dict(schema.attributes[name].limits) for name in schema.secrets},
         other=schema.other,
-        target=None if schema.target == schema.sensitive else schema.target,
+        target=schema.target,
         policy=schema.missing,
         tokens=tuple(schema.missing_tokens),
         codes=schema.missing_codes,
@@ -69,6 +70,9 @@ def try_case(case: Case, folder: Path) -> Outcome:
         return _judge_refusal(case, error, folder)
     except FOREIGN as error:
         return Outcome("escaped", what_and_where(error))
+    if case.must is not None:
+        remove(folder)
+        return Outcome("escaped", f"was published, and asks for what the method cannot keep: {case.must}")
     if not before.equals(case.frame, null_equal=True):
         return Outcome("escaped", "the input was modified")
     try:
@@ -93,6 +97,9 @@ def _use(case: Case, folder: Path) -> list[str]:
                 release.sample(seed=1)
                 release.soft()
                 release.loss("lm")
+                for own in release.each_secret():
+                    own.labelled()
+                    own.sensitive_counts()
     except IncrowdError as error:
         return [] if isinstance(error, IncompatibleError) else [f"a loaded release fails: {what_and_where(error)}"]
     except FOREIGN as error:  # whatever is not ours is an escape
@@ -106,6 +113,8 @@ def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:
     left = [path.name for path in folder.parent.iterdir() if folder.name in path.name]
     if left:
         return Outcome("escaped", f"{type(error).__name__} left {', '.join(left)} behind")
+    if case.must is not None and type(error).__name__ != case.must:
+        return Outcome("escaped", f"{type(error).__name__} in place of {case.must}: {str(error)[:200]}")
     if isinstance(error, VerificationError) and not case.copied and not _by_chance(case, error):
         return Outcome("escaped", f"VerificationError: {' | '.join(error.violations)[:300]}")
     if told := _told_cells(case, str(error)):

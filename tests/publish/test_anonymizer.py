@@ -124,7 +124,7 @@ def test_output_of_the_kind_that_was_asked_for_and_hierarchies():
 def test_without_a_class_only_methods_that_need_none():
     assert ic.Anonymizer(random_state=0).fit(PEOPLE).release_.manifest.method.name == "mondrian"
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
-        ic.Anonymizer(ic.InfoGainMondrian(k=3)).fit(PEOPLE)
+        ic.Anonymizer(method("dmpd")).fit(PEOPLE)
 
 
 def test_test_rows_are_encoded_in_the_columns_of_a_release():
@@ -154,7 +154,7 @@ def test_missing_numbers_of_test_rows():
     schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="rich")
     release = ic.Mondrian(k=2).publish(frame, schema, seed=1, domains="exact")
     asked = release.soft(pl.DataFrame({"age": [20, None]}))
-    assert asked.columns == ["age", "age=?"]
+    assert asked.columns == ["age", "age=(missing)"]
     assert asked.X[:, 1].tolist() == [0, 1]
     assert asked.X[0, 0] == 20
     assert 20 < asked.X[1, 0] < 31

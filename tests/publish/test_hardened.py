@@ -39,7 +39,7 @@ SCHEMA = ic.Schema(quasi={"age": ic.Intervals(), "town": None}, sensitive="sick"
 def test_blocks_part_the_table_and_keep_k_and_l(drawn, k, l, seed):
     table = Table.encode(drawn.frame, drawn.schema)
     assume(table.n_rows >= k and table.sensitive_counts.max() * exact(l) <= table.n_rows)
-    block_of = blocks_of(table, k, exact(l), np.random.default_rng(seed))
+    block_of = blocks_of(table, k, limited(table, l), np.random.default_rng(seed))
     assert sorted(set(block_of.tolist())) == list(range(block_of.max() + 1))
     for block in range(block_of.max() + 1):
         inside = table.sensitive[block_of == block]
@@ -53,7 +53,7 @@ def test_distributions_are_means_over_the_members_that_the_paper_would_take_with
     assume(table.n_rows >= k and table.sensitive_counts.max() * exact(l) <= table.n_rows)
     release = ic.NSVDist(k=k, l=l).publish(drawn.frame, drawn.schema, seed=seed)
     rng = secret_rng(seed, drawn.frame)
-    block_of = blocks_of(table, k, [Limited.of(table, table.secrets[0], exact(l))], rng.spawn(1)[0])
+    block_of = blocks_of(table, k, limited(table, l), rng.spawn(1)[0])
     lo, _ = exact_rows(release)
     rank = rng.permutation(table.n_rows)
     codes = [tuple(int(x) for x in row) for row in table.codes]
@@ -80,6 +80,10 @@ def chosen(frame, seed, **parameters):
     """What NSVDist chooses with the same random numbers, whatever the values are."""
     table = Table.encode(frame, SCHEMA)
     return ic.NSVDist(**parameters).choose(table, np.random.default_rng(seed), lambda *_: None)
+
+
+def limited(table, l):
+    return [Limited.of(table, secret, exact(l)) for secret in table.secrets]
 
 
 def test_people_of_a_block_can_exchange_their_values_without_a_trace(monkeypatch):
@@ -137,8 +141,8 @@ def test_blocks_do_not_tell_that_people_were_placed_by_those_who_are_like_them(l
         monkeypatch.setattr(blocks, "_LEAF_TIMES_K", leaf)
     rng = np.random.default_rng(3)
     n, table = 600, twins(600, rng)
-    block_of = blocks_of(table, 2, Fraction(2), rng)
-    shares = nsvdist.BlockShares.of(table, block_of, 1).shares[block_of]
+    block_of = blocks_of(table, 2, limited(table, 2), rng)
+    shares = nsvdist.BlockShares.of(block_of, limited(table, 1)).shares[0][block_of]
     twin = np.arange(n) ^ 1
     by_mates = np.zeros_like(shares)
     for i in range(n):
@@ -164,8 +168,8 @@ def test_blocks_do_not_tell_who_placed_their_neighbours(leaf, least, most, monke
     n, n_values, least_rows = 1000, 6, leaf or blocks._LEAF_TIMES_K // 2
     table = twins(n, rng)
     values = table.sensitive.astype(np.int64)
-    block_of = blocks_of(table, 2, Fraction(2), rng)
-    shares = nsvdist.BlockShares.of(table, block_of, 1).shares[block_of]
+    block_of = blocks_of(table, 2, limited(table, 2), rng)
+    shares = nsvdist.BlockShares.of(block_of, limited(table, 1)).shares[0][block_of]
     bins, placed_by = np.minimum(blocks._positions(table) * 256, 255).astype(np.uint8), np.zeros((n, n))
     for _ in range(40):
         drawn = np.minimum((shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), n_values - 1)
@@ -327,7 +331,8 @@ def test_somebody_who_knows_how_blocks_are_cut_believes_little_more(n, k, l, n_q
     for chosen in combinations(range(n), n // 2):
         values = np.zeros(n, np.int32)
         values[list(chosen)] = 1
-        block_of = blocks_of(replace(table, sensitive=values), k, exact(l), np.random.default_rng(7))
+        world = replace(table, sensitive=values)
+        block_of = blocks_of(world, k, limited(world, l), np.random.default_rng(7))
         told = frozenset(
             (tuple(np.flatnonzero(block_of == b)), int(values[block_of == b].sum())) for b in range(block_of.max() + 1)
         )
@@ -353,7 +358,7 @@ def test_cuts_do_not_follow_rounding_errors(monkeypatch):
     table = Table.encode(census(400), SCHEMA)
     noise = np.random.default_rng(0).normal(0, 1e-17, (400, 2))
     monkeypatch.setattr(blocks, "_axes", lambda *_: blocks._Axes(noise, table.codes[:, :1].astype(float)))
-    block_of = blocks_of(table, 50, exact(1), np.random.default_rng(1))
+    block_of = blocks_of(table, 50, limited(table, 1), np.random.default_rng(1))
     ends = sorted((table.codes[block_of == b, 0].min(), table.codes[block_of == b, 0].max()) for b in range(8))
     assert all(left[1] <= right[0] for left, right in pairwise(ends))
 
@@ -373,9 +378,10 @@ def test_classes_that_are_nearly_apart_are_blurred_and_not_given_up(n):
 
 def test_few_are_never_exchanged_alone_and_halves_are_equal():
     values, order = np.repeat([0, 1], [60, 60]), np.arange(120)
-    sides = blocks._mixed(order, values, 2, Fraction("1.1"), np.random.default_rng(0))
+    secrets = [Limited(values, 2, Fraction("1.1"))]
+    sides = blocks._mixed(order, secrets, np.random.default_rng(0))
     assert [len(side) for side in sides] == [60, 60]
     assert sorted(np.concatenate(sides)) == list(order)
     assert (sides[0] >= 60).sum() == blocks._EXCHANGED  # 50 of 60 are at most 1/1.1
     assert list(sides[0]) != sorted(sides[0])
-    assert blocks._mixed(order[42:78], values, 2, Fraction("1.1"), np.random.default_rng(0)) is None  # 9 are not ten
+    assert blocks._mixed(order[42:78], secrets, np.random.default_rng(0)) is None  # 9 are not ten

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.publish import PUBLISHERS, make
 from incrowd.schema.schema import Attribute, Role
+from incrowd.verify.csv_text import for_people
+from incrowd.verify.manifest import read_claims
 
 GROUPS = sorted(name for name, publisher in PUBLISHERS.items() if publisher.several and name != "nsvdist")
 ONE_ONLY = sorted(name for name, publisher in PUBLISHERS.items() if not publisher.several)
@@ -200,6 +202,19 @@ def test_limits_of_the_schema_hold_whatever_was_asked_for():
     assert [p.text for p in ic.NSVDist(k=4).publish(frame, one, seed=1).manifest.guarantees] == ["k = 4", "l = 2"]
 
 
+def test_others_known_is_about_limits_of_the_schema_too():
+    frame = people(200)
+    attributes = [replace(own, limits={"l": 1.2} if own.name == "ill" else {}) for own in PLAIN.attributes.values()]
+    release = ic.Mondrian(k=4, others_known=True).publish(frame, ic.Schema.of(attributes, rest="drop"), seed=1)
+    promised = [promise for promise in release.manifest.guarantees if promise.kind == "l"]
+    assert [(promise.column, promise.others_known) for promise in promised] == [("ill", True)]
+    for group in groups_of(release):
+        for faith in {row["faith"] for row in group}:
+            assert keeps([row["ill"] for row in group if row["faith"] == faith], frame["ill"].to_list(), l=1.2)
+    with pytest.raises(ic.ParameterError, match="none of them was given"):
+        ic.Mondrian(k=4, others_known=True).publish(frame, PLAIN)
+
+
 def test_what_cannot_be_is_refused():
     frame = people(40)
     with pytest.raises(ic.ParameterError, match="'age'"):
@@ -243,3 +258,21 @@ def test_guarantees_that_are_dropped_or_moved_are_found():
     ):
         manifest = replace(release.manifest, guarantees=forged)
         assert not replace(release, manifest=manifest).verify(frame).ok
+
+
+def test_several_columns_in_counts_are_no_release_whoever_made_it():
+    release = ic.Mondrian(k=10).publish(people(100), PLAIN, seed=1)
+    told = release.manifest.to_dict() | {"method": {"name": "stranger", "parameters": {}}}
+    assert read_claims(told)[1].promises == []
+    told["sensitive"] = [about | {"form": "counts", "values": ["a"], "counts": [100]} for about in told["sensitive"]]
+    assert "neither by value in groups" in read_claims(told)[1].promises[0]
+
+
+def test_forged_manifests_are_refused_and_end_no_check():
+    frame = people(60)
+    release = ic.NSVDist(k=5, l=1.2).publish(frame, PLAIN, seed=1)
+    promises = tuple(replace(p, others_known=p.kind == "l") for p in release.manifest.guarantees)
+    verdict = replace(release, manifest=replace(release.manifest, guarantees=promises)).verify(frame)
+    assert any("only groups with exact values can keep it" in problem for problem in verdict.violations)
+    told = {"quasi": [], "sensitive": [{"name": "ill", "form": "shares", "values": []}]}
+    assert for_people(told, frame).equals(frame)

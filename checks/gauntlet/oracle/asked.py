@@ -23,12 +23,17 @@ class Asked:
         Polars' names of its types.
     hierarchies
         Kind of hierarchy of each quasi-identifier, in schema order.
+    secrets, limits
+        The sensitive columns in schema order, and what the schema asks of each.
+    target
+        The class, sensitive or not.
     """
 
     columns: dict[str, list[Any]]
     dtypes: dict[str, str]
     hierarchies: dict[str, str]
-    sensitive: str | None
+    secrets: list[str]
+    limits: dict[str, dict[str, Any]]
     other: list[str]
     target: str | None
     policy: str
@@ -37,6 +42,16 @@ class Asked:
     method: str
     parameters: dict[str, Any]
     domains: str
+
+    @property
+    def sensitive(self) -> str | None:
+        """Name of the sensitive column, where there is one only."""
+        return self.secrets[0] if len(self.secrets) == 1 else None
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several sensitive columns."""
+        return len(self.secrets) > 1
 
     @property
     def quasi(self) -> list[str]:
@@ -51,15 +66,15 @@ class Asked:
     @property
     def dropped(self) -> list[str]:
         """Names of the columns that are never published, in the order of the table."""
-        used = {*self.quasi, *self.other, self.sensitive}
+        used = {*self.quasi, *self.other, *self.secrets}
         return [name for name in self.columns if name not in used]
 
     @cached_property
     def meant(self) -> dict[str, list[Any]]:
-        """Quasi-identifiers and the sensitive column as they are understood: missing is None, text may be numbers."""
+        """Quasi-identifiers and sensitive columns as they are understood: missing is None, text may be numbers."""
         found = {name: self._meant(name, kind) for name, kind in self.hierarchies.items()}
-        if self.sensitive is not None:
-            found[self.sensitive] = _without(_secret(self._meant(self.sensitive, None)), self.codes, self.sensitive)
+        for name in self.secrets:
+            found[name] = _without(_secret(self._meant(name, None)), self.codes, name)
         return found
 
     def _meant(self, name: str, kind: str | None) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from checks.gauntlet.oracle.asked import Asked, key
 from checks.gauntlet.oracle.domains import Values
 from checks.gauntlet.oracle.files import Folder
+from checks.gauntlet.oracle.told import Secrets, limits_of, share_columns, told_secrets
 
 _PARTS = 10_000
 
@@ -19,23 +20,23 @@ def judge_evidence(
     rows: list[int],
     cells: list[list[Any]],
     values: list[Values],
-    secret: list[Any] | None,
+    secrets: Secrets,
     problems: list[str],
 ) -> None:
     """Check the evidence that the release needs."""
-    about = found.manifest["sensitive"]
     needs_rings = asked.method == "nhaa"
-    needs_blocks = about is not None and about["form"] == "shares"
+    needs_blocks = any(about["form"] == "shares" for about in told_secrets(found.manifest))
     there = set(found.private) & {"rings", "blocks", "members"}
     needed = {"rings"} if needs_rings else {"blocks", "members"} if needs_blocks else set()
     if there != needed:
         problems.append("the private folder has not the evidence that the method leaves")
         return
-    limits = {g["kind"]: g for g in found.manifest["guarantees"]}
     if needs_rings:
+        limits = {g["kind"]: g for g in found.manifest["guarantees"]}
+        secret = next(iter(secrets.values()), None)
         _judge_rings(found.private["rings"], limits, cells, values, secret, problems)
-    if needs_blocks and secret is not None:
-        _judge_blocks(found, limits, cells, values, secret, problems)
+    for name in secrets if needs_blocks else ():
+        _judge_blocks(found, name, cells, values, secrets[name], problems)
     del rows
 
 
@@ -80,12 +81,14 @@ def _judge_rings(
 
 def _judge_blocks(
     found: Folder,
-    limits: dict[str, Any],
+    column: str,
     cells: list[list[Any]],
     values: list[Values],
     secret: list[Any],
     problems: list[str],
 ) -> None:
+    """Recount the blocks and the shares of one sensitive column."""
+    limits = limits_of(found.manifest["guarantees"], column)
     blocks, members = found.private["blocks"], found.private["members"]
     k, n = limits["k"]["k"], len(cells[0])
     if list(blocks) != ["block", "members"] or len(blocks["block"]) != n or len(members) != k:
@@ -97,8 +100,8 @@ def _judge_blocks(
         shares[block] = {value: Fraction(count, len(own)) for value, count in Counter(own).items()}
         if len(own) < k or ("l" in limits and max(shares[block].values()) > 1 / Fraction(str(limits["l"]["l"]))):
             problems.append("a block breaks k or l")
-    table, about = found.tables["release"], found.manifest["sensitive"]
-    names = list(table)[-len(about["values"]) :]
+    table = found.tables["release"]
+    names = share_columns(found.manifest, table)[column]
     order = sorted({key(value) for value in secret}, key=lambda item: (item[1] is not None, item[1]))
     if len(order) != len(names):
         problems.append("the listed sensitive values are not those of the released rows")

@@ -1,4 +1,4 @@
-"""The guarantees that a method's parameters ask for."""
+"""The parameters that a manifest must tell, and the guarantees that they ask for."""
 
 from __future__ import annotations
 
@@ -11,19 +11,53 @@ from checks.gauntlet.oracle.asked import Asked
 MORE_K = ("iacc", "pareto_dmpd")
 """Methods that may promise a larger k than they were asked for."""
 
+NOTHING = {"l": 1, "l_kind": "frequency", "c": 3.0, "t": None, "ordered": False, "alpha": None}
+"""What is asked of a column of which nothing is."""
+
+
+def told_parameters(asked: Asked) -> dict[str, Any]:
+    """Return the parameters with the schema's limits: of several sensitive columns one, or one for each."""
+    found, given = {}, asked.parameters
+    by_schema = {key for own in asked.limits.values() for key in own}
+    for key in [*given, *(key for key in NOTHING if key in by_schema and key not in given)]:
+        value = given.get(key, NOTHING.get(key))
+        if key not in by_schema and not isinstance(value, dict):
+            found[key] = value
+            continue
+        each = {}
+        for column in asked.secrets:
+            mine = value.get(column, NOTHING[key]) if isinstance(value, dict) else value
+            each[column] = asked.limits[column].get(key, mine)
+        found[key] = each if asked.several else each[asked.secrets[0]]
+    return found
+
 
 def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
-    """Return the guarantees that must stand in the manifest; a method may promise more."""
-    given = asked.parameters
-    k, l = given.get("k", 1), given.get("l", 1)
+    """Return the guarantees that must stand in the manifest; with one sensitive column, a method may promise more."""
+    given = told_parameters(asked)
+    k = given.get("k", 1)
     if asked.method == "pais" and given.get("L") is not None:
+        l = given.get("l", 1)
         confidence = 1 / Fraction(str(l)) if l > 1 else Fraction(str(given.get("C", 1.0)))
         share = float(confidence)
         while Fraction(str(share)) < confidence:
             share = nextafter(share, 2)
         return [{"kind": "lkc", "L": min(given["L"], len(asked.quasi)), "K": k, "C": share}]
     found: list[dict[str, Any]] = [] if asked.method in MORE_K else [{"kind": "k", "k": k}]
-    kind = given.get("l_kind", "frequency")
+    if not asked.several:
+        found += _of_column(given)
+    for column in asked.secrets if asked.several else ():
+        own = {key: value[column] if isinstance(value, dict) else value for key, value in given.items()}
+        about = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
+        found += [promise | about for promise in _of_column(own)]
+    if asked.method == "pais" and given.get("C", 1.0) < 1:
+        found.append({"kind": "alpha", "alpha": given["C"]})
+    return found
+
+
+def _of_column(given: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    l, kind = given.get("l", 1), given.get("l_kind", "frequency")
     if l > 1 or kind == "recursive":
         recursive = {"c": given.get("c", 3.0)} if kind == "recursive" else {}
         found.append({"kind": "l", "l": l, "l_kind": kind} | recursive)
@@ -31,6 +65,4 @@ def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
         found.append({"kind": "t", "t": given["t"], "ordered": given.get("ordered", False)})
     if given.get("alpha") is not None:
         found.append({"kind": "alpha", "alpha": given["alpha"]})
-    if asked.method == "pais" and given.get("C", 1.0) < 1:
-        found.append({"kind": "alpha", "alpha": given["C"]})
     return found

@@ -25,7 +25,7 @@ def judge_projections(found: Folder, asked: Asked, problems: list[str]) -> None:
         fact = "the keys of the manifest are not those of the format"
         raise Unreadable(fact)
     judge_about(manifest, asked, problems)
-    label = asked.target if asked.target is not None else asked.sensitive
+    label = asked.target
     role = "sensitive" if label == asked.sensitive else "other"
     if manifest["class"]["name"] != label or manifest["class"]["role"] != role:
         problems.append("the class is not that of the schema")

@@ -10,6 +10,7 @@ from typing import Any
 
 from checks.gauntlet.oracle.asked import key
 from checks.gauntlet.oracle.domains import Values
+from checks.gauntlet.oracle.told import Secrets, limits_of, share_columns, told_secrets
 
 Counts = Counter[Any]
 
@@ -19,24 +20,27 @@ def judge_promises(
     table: dict[str, list[Any]],
     cells: list[list[Any]],
     values: list[Values],
-    secret: list[Any] | None,
+    secrets: Secrets,
     problems: list[str],
 ) -> None:
     """Check every guarantee of a release of rows."""
-    keys = None if secret is None else [key(value) for value in secret]
     if manifest["recoding"] == "homogeneous":
-        _judge_groups(manifest["guarantees"], cells, keys, problems)
+        _judge_groups(manifest["guarantees"], cells, secrets, problems)
     elif manifest["recoding"] == "non-homogeneous":
-        _judge_each(manifest, table, cells, values, secret, problems)
+        _judge_each(manifest, table, cells, values, secrets, problems)
     else:
         problems.append("the recoding is neither homogeneous nor non-homogeneous")
 
 
 def _judge_groups(
-    guarantees: list[dict[str, Any]], cells: list[list[Any]], keys: list[Any] | None, problems: list[str]
+    guarantees: list[dict[str, Any]], cells: list[list[Any]], secrets: Secrets, problems: list[str]
 ) -> None:
     rows = list(zip(*cells, strict=True))
+    keyed = {name: [key(value) for value in own] for name, own in secrets.items()}
     for guarantee in guarantees:
+        column = guarantee.get("column", next(iter(keyed), None))
+        keys = keyed[column] if column is not None else None
+        others = [own for name, own in keyed.items() if name != column] if guarantee.get("others_known") else []
         if guarantee["kind"] == "lkc":
             sets = [c for size in range(1, guarantee["L"] + 1) for c in combinations(range(len(cells)), size)]
         else:
@@ -46,10 +50,16 @@ def _judge_groups(
             for place, row in enumerate(rows):
                 groups.setdefault(tuple(row[m] for m in known), []).append(place)
             for members in groups.values():
-                own = Counter(keys[place] for place in members) if keys is not None else None
-                if not holds(guarantee, len(members), own, Counter(keys)):
-                    problems.append(f"a group of {len(members)} rows breaks {guarantee['kind']}")
-                    return
+                for part in [members, *_parts(members, others)]:
+                    own = Counter(keys[place] for place in part) if keys is not None else None
+                    if not holds(guarantee, len(part), own, Counter(keys)):
+                        problems.append(f"{len(part)} rows of a group of {len(members)} break {guarantee['kind']}")
+                        return
+
+
+def _parts(members: list[int], others: list[list[Any]]) -> list[list[int]]:
+    """Return the parts of a group that share a value of another sensitive column."""
+    return [[place for place in members if own[place] == v] for own in others for v in {own[m] for m in members}]
 
 
 def holds(guarantee: dict[str, Any], size: int, counts: Counts | None, table: Counts) -> bool:
@@ -102,18 +112,16 @@ def _judge_each(
     table: dict[str, list[Any]],
     cells: list[list[Any]],
     values: list[Values],
-    secret: list[Any] | None,
+    secrets: Secrets,
     problems: list[str],
 ) -> None:
-    """Non-homogeneous: every row fits k originals, and what it shows keeps l."""
-    about = manifest["sensitive"]
-    shown = about is not None and about["form"] != "exact"
-    shares = list(table)[-len(about["values"]) :] if shown else []
+    """Non-homogeneous: every row fits k originals, and what it shows keeps l of each column."""
+    shares = share_columns(manifest, table)
     n_rows = len(cells[0])
-    least = {g["kind"]: g for g in manifest["guarantees"]}
-    if set(least) - {"k", "l"}:
+    if any(g["kind"] not in ("k", "l") or "others_known" in g for g in manifest["guarantees"]):
         problems.append("a non-homogeneous release promises more than k and l")
         return
+    k = next(g["k"] for g in manifest["guarantees"] if g["kind"] == "k")
     fitting_of: dict[Any, list[int]] = {}
     for place in range(n_rows):
         cell = tuple(column[place] for column in cells)
@@ -122,12 +130,13 @@ def _judge_each(
                 other for other in range(n_rows) if all(v.fits(c, other) for v, c in zip(values, cell, strict=True))
             ]
         fitting = fitting_of[cell]
-        if len(fitting) < least["k"]["k"]:
+        if len(fitting) < k:
             problems.append(f"row {place + 1} fits fewer than k originals")
             return
-        if shown and secret is not None:
-            told = [table[name][place] for name in shares]
-            wrong = _told_problem(about, told, place, fitting, secret, least)
+        for about in told_secrets(manifest) if shares else ():
+            own = about["name"]
+            told = [table[name][place] for name in shares[own]]
+            wrong = _told_problem(about, told, place, fitting, secrets[own], limits_of(manifest["guarantees"], own))
             if wrong:
                 problems.append(f"row {place + 1} {wrong}")
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from checks.gauntlet.oracle.asked import Asked, key, same
 from checks.gauntlet.oracle.domains import Values, judge_domain, judge_sensitive_counts
 from checks.gauntlet.oracle.evidence import judge_evidence
 from checks.gauntlet.oracle.files import Folder, Unreadable, csv_bytes
-from checks.gauntlet.oracle.guarantees import MORE_K, asked_guarantees
+from checks.gauntlet.oracle.guarantees import MORE_K, NOTHING, asked_guarantees, told_parameters
 from checks.gauntlet.oracle.labels import interval_problem, label_holds, leaf_problem, names_of, value_of
 from checks.gauntlet.oracle.promises import judge_promises
+from checks.gauntlet.oracle.told import Secrets, share_columns, told_secrets
 
 KEYS = (
     "format", "incrowd", "polars", "method", "recoding", "guarantees", "rows", "missing", "domains", "quasi",
@@ -23,11 +25,16 @@ QUASI_KEYS = {
     "taxonomy": ("name", "kind", "type", "leaves", "levels", "rest", "counts"),
     "names": ("name", "kind", "type", "leaves", "rest", "counts"),
 }
+SECRET_KEYS = {
+    "exact": ("name", "type", "form"),
+    "counts": ("name", "type", "form", "values", "counts"),
+    "shares": ("name", "type", "form", "values", "counts"),
+}
 PARAMETERS = {
     "k", "l", "l_kind", "c", "t", "ordered", "alpha", "recoding", "strict", "cut", "runs", "sweeps", "mode", "loss",
     "presplit", "delta_c", "delta_d", "keep_values", "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
-    "suppress", "quasi_sets", "patience", "seconds", "archive", "local",
+    "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known",
 }  # fmt: skip
 
 
@@ -63,26 +70,32 @@ def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
         cells.append(column)
     if problems:
         return
-    secret = [asked.meant[asked.sensitive][row] for row in rows] if asked.sensitive is not None else None
-    if manifest["sensitive"] is not None and manifest["sensitive"]["form"] != "exact":
-        judge_sensitive_counts(manifest["sensitive"], secret or [], least, manifest["domains"], problems)
-    judge_promises(manifest, table, cells, values, secret, problems)
-    judge_evidence(found, asked, rows, cells, values, secret, problems)
-    _judge_kept(found, asked, rows, cells, values, problems)
+    secrets = {name: [asked.meant[name][row] for row in rows] for name in asked.secrets}
+    for about in told_secrets(manifest):
+        _judge_type(about, secrets[about["name"]], problems)
+        if about["form"] != "exact":
+            judge_sensitive_counts(about, secrets[about["name"]], least, manifest["domains"], problems)
+    judge_promises(manifest, table, cells, values, secrets, problems)
+    judge_evidence(found, asked, rows, cells, values, secrets, problems)
+    _judge_kept(found, asked, rows, cells, values, secrets, problems)
 
 
 def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     """Check what the manifest says of method, guarantees, rows and columns."""
-    if manifest["format"] != 2 or not all(isinstance(manifest[name], str) for name in ("incrowd", "polars")):
+    versions = [manifest["incrowd"], manifest["polars"]]
+    if manifest["format"] != (3 if asked.several else 2) or not all(isinstance(own, str) for own in versions):
         problems.append("format or versions are wrong")
     method = manifest["method"]
     if list(method) != ["name", "parameters"] or method["name"] != asked.method:
         problems.append("the manifest names another method")
         return
+    wanted = told_parameters(asked)
     for name, value in method["parameters"].items():
-        if name in asked.parameters and value != asked.parameters[name]:
+        right = wanted.get(name, NOTHING.get(name, value))
+        in_order = list(value) == asked.secrets if isinstance(right, dict) else not isinstance(value, dict)
+        if value != right or not in_order or (name == "others_known" and name not in wanted):
             problems.append(f"parameter {name} is not what was asked for")
-    if set(asked.parameters) - set(method["parameters"]) or set(method["parameters"]) - PARAMETERS:
+    if set(wanted) - set(method["parameters"]) or set(method["parameters"]) - PARAMETERS:
         problems.append("a parameter is missing in the manifest, or one too much")
     _judge_guarantees(manifest, asked, problems)
     _judge_missing(manifest["missing"], asked, problems)
@@ -107,7 +120,11 @@ def _judge_missing(missing: dict[str, Any], asked: Asked, problems: list[str]) -
 
 def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     told = manifest["guarantees"]
-    lacking = [wanted["kind"] for wanted in asked_guarantees(asked) if wanted not in told]
+    wanted = asked_guarantees(asked)
+    lacking = [promise["kind"] for promise in wanted if promise not in told]
+    about_columns = [list(g.items()) for g in told if asked.several and g["kind"] != "k"]
+    if asked.several and about_columns != [list(g.items()) for g in wanted if g["kind"] != "k"]:
+        lacking.append("of each column, in order, ")
     if asked.method in MORE_K and not any(g["kind"] == "k" and g["k"] >= asked.parameters["k"] for g in told):
         lacking.append("k")
     problems += [f"guarantee {kind} is not promised as it was asked for" for kind in lacking]
@@ -116,11 +133,15 @@ def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str
 
 
 def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
-    manifest, about = found.manifest, found.manifest["sensitive"]
+    manifest, about = found.manifest, told_secrets(found.manifest)
     if [entry.get("name") for entry in manifest["quasi"]] != asked.quasi or manifest["other"] != asked.other:
         problems.append("quasi-identifiers or other columns are not those of the schema")
-    elif (about is None) != (asked.sensitive is None) or (about and about["name"] != asked.sensitive):
-        problems.append("the sensitive column is not that of the schema")
+    elif [entry.get("name") for entry in about] != asked.secrets:
+        problems.append("the sensitive columns are not those of the schema")
+    elif isinstance(manifest["sensitive"], list) != asked.several:
+        problems.append("one sensitive column is written by itself, and several are a list")
+    elif any(tuple(entry) != SECRET_KEYS.get(entry.get("form")) or entry["form"] != _form(asked) for entry in about):
+        problems.append("a sensitive column is told in other keys, or in another form than the method's")
     else:
         there, expected = found.dtypes["release"].items(), _expected_columns(manifest, asked)
         if len(there) != len(expected) or any(
@@ -128,8 +149,18 @@ def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
             for (name, dtype), (right, kind) in zip(there, expected, strict=True)
         ):
             problems.append("the columns of release.parquet are not those of the format")
-    if (asked.target if asked.target is not None else asked.sensitive) != manifest["target"]:
+    if asked.target != manifest["target"]:
         problems.append("the target is not that of the schema")
+
+
+def _form(asked: Asked) -> str:
+    return {"hardened": "shares", "paper": "counts"}.get(asked.parameters.get("mode", ""), "exact")
+
+
+def _judge_type(about: dict[str, Any], own: list[Any], problems: list[str]) -> None:
+    wanted = {"int": int, "float": float, "str": str, "date": dt.date, "bool": bool}.get(about["type"])
+    if any(type(value) is not wanted for value in own if value is not None):
+        problems.append(f"the sensitive column {about['name']!r} is of another type")
 
 
 def _expected_columns(manifest: dict[str, Any], asked: Asked) -> list[tuple[set[str], str | None]]:
@@ -146,10 +177,10 @@ def _expected_columns(manifest: dict[str, Any], asked: Asked) -> list[tuple[set[
             bound = {"int": "Int64", "float": "Float64", "date": "Date"}.get(entry["type"], "?")
         expected += [({name}, "String"), ({f"{name}.lo"}, bound), ({f"{name}.hi"}, bound)]
     expected += [({name}, asked.dtypes[name]) for name in asked.other]
-    about = manifest["sensitive"]
-    if about and about["form"] == "exact":
-        expected.append(({about["name"]}, None))
-    elif about:
+    for about in told_secrets(manifest):
+        if about["form"] == "exact":
+            expected.append(({about["name"]}, None))
+            continue
         values = [value_of(value, about["type"]) for value in about["values"]]
         expected += [({f"{about['name']}={text}" for text in names_of(value)}, "Int32") for value in values]
     return expected
@@ -206,20 +237,24 @@ def _judge_cells(
 
 
 def _judge_kept(
-    found: Folder, asked: Asked, rows: list[int], cells: list[Any], values: list[Values], problems: list[str]
+    found: Folder,
+    asked: Asked,
+    rows: list[int],
+    cells: list[Any],
+    values: list[Values],
+    secrets: Secrets,
+    problems: list[str],
 ) -> None:
     """Hold each row against its original: cells, other columns and exact sensitive values; and the CSV file."""
     manifest, table = found.manifest, found.tables["release"]
     for entry, column, meant in zip(manifest["quasi"], cells, values, strict=True):
         if not all(meant.fits(cell, place) for place, cell in enumerate(column)):
             problems.append(f"a cell of {entry['name']!r} does not hold its original")
-    form = manifest["sensitive"]["form"] if manifest["sensitive"] else "none"
-    if form == "exact":
-        own = [asked.meant[manifest["sensitive"]["name"]][row] for row in rows]
-        told = table[manifest["sensitive"]["name"]]
-        if not all(same(a, b) for a, b in zip(own, told, strict=True)):
-            problems.append("a sensitive value is not its original's")
-    if form == "shares":
+    for about in told_secrets(manifest):
+        name = about["name"]
+        if about["form"] == "exact" and not all(same(a, b) for a, b in zip(secrets[name], table[name], strict=True)):
+            problems.append(f"a sensitive value of {name!r} is not its original's")
+    if any(about["form"] == "shares" for about in told_secrets(manifest)):
         _judge_dealt(found, asked, rows, problems)
     elif not all(
         same(asked.shown[name][row], table[name][place]) for name in asked.other for place, row in enumerate(rows)
@@ -252,9 +287,7 @@ def written_table(manifest: dict[str, Any], table: dict[str, list[Any]]) -> dict
     """Return the rows for people: labels, and shares instead of counts."""
     bounds = [f"{entry['name']}{end}" for entry in manifest["quasi"] for end in (".lo", ".hi")]
     written = {name: column for name, column in table.items() if name not in bounds}
-    about = manifest["sensitive"]
-    if about and about["form"] != "exact":
-        shares = list(table)[-len(about["values"]) :]
+    for shares in share_columns(manifest, table).values():
         sums = [sum(row) for row in zip(*(table[name] for name in shares), strict=True)]
         written |= {
             name: [part / whole if whole else 0.0 for part, whole in zip(table[name], sums, strict=True)]

@@ -164,6 +164,8 @@ def _xgboost_tree(one: dict[str, Any]) -> DumpedTree:
     above = np.full(len(left), 2**31 - 1)
     above[left[~is_leaf]] = above[right[~is_leaf]] = np.flatnonzero(~is_leaf)
     values, gains = (np.asarray(one[name], np.float64) for name in ("base_weights", "loss_changes"))
+    if len(left) == 1 and 0 <= conditions[0] / (values[0] or np.inf) <= 1:  # one that was not shrunk yet
+        values = conditions
     told = (
         feature[is_leaf],
         np.asarray(one["default_left"])[is_leaf],

@@ -107,6 +107,12 @@ def publish(
     ] = False,
     if_exists: Existing = IfExists.FAIL,
     force: Annotated[bool, typer.Option("--force", help="Try it even if the memory will not do.")] = False,
+    engine: Annotated[
+        str, typer.Option(help="local, or streamed: by way of the disk, for tables larger than the memory.")
+    ] = "local",
+    memory: Annotated[
+        str | None, typer.Option(help="With --engine streamed: what the run may take; 4GB if not given.")
+    ] = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -134,7 +140,8 @@ def publish(
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
-            replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, reading=reading,
+            replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
+            memory=memory, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
@@ -160,6 +167,9 @@ def verify(
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
     private: Private = None,
+    by_batches: Annotated[
+        bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
+    ] = False,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -175,8 +185,9 @@ def verify(
         from incrowd import workflow
 
         verdict = workflow.verify(
-            release, original, private=private, reading=reading, run=workflow.Run(progress, jobs), **foreign
-        )
+            release, original, private=private, by_batches=by_batches, reading=reading,
+            run=workflow.Run(progress, jobs), **foreign,
+        )  # fmt: skip
     if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)
     if not verdict.ok:

@@ -14,10 +14,10 @@ from incrowd.errors import ParameterError
 OPTIONS = {
     "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
-    "domains": "--domains", "encoding": "--encoding", "excel_safe": "--excel-safe", "force": "--force",
-    "format": "--format",
+    "domains": "--domains", "encoding": "--encoding", "engine": "--engine", "excel_safe": "--excel-safe",
+    "force": "--force", "format": "--format",
     "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
-    "l_kind": "--l-kind", "ledger": "--ledger", "n": "--people", "non_members": "--non-members",
+    "l_kind": "--l-kind", "ledger": "--ledger", "memory": "--memory", "n": "--people", "non_members": "--non-members",
     "original": "--original", "private": "--private", "public": "--public", "quasi": "--quasi", "query": "--query",
     "refuse_repeat": "--refuse-repeat", "replace": "--replace", "rounding": "--rounding", "samples": "--samples",
     "seed": "--seed", "sensitive": "--sensitive", "sheet": "--sheet", "store": "--store", "t": "-t",

@@ -15,7 +15,7 @@ import polars as pl
 from incrowd.coding.cleaning import coded_columns, refuse_empty
 from incrowd.errors import HierarchyError, counted
 from incrowd.hierarchy import Hierarchy
-from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, as_leaves
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Weights, as_leaves
 from incrowd.runs import in_threads
 from incrowd.schema import Schema
 
@@ -53,19 +53,20 @@ class ValueCounts:
     columns: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, used: pl.DataFrame, schema: Schema) -> ValueCounts:
-        """Count the values of cleaned rows."""
+    def of(cls, used: pl.DataFrame, schema: Schema, weights: Weights | None = None) -> ValueCounts:
+        """Count the values of cleaned rows; with `weights`, each stands for so many."""
 
         def count(name: str) -> pl.DataFrame:
             parts = [used[name].alias(_VALUE)]
             spec = schema.attributes[name].hierarchy
             if spec is not None and spec.supervised and schema.target is not None:
                 parts.append(used[schema.target].alias(_CLASS))
-            if len(parts) == 1:
+            if len(parts) == 1 and weights is None:
                 found = parts[0].value_counts(name=_ROWS).cast({_ROWS: pl.Int64()})
             else:
-                ones = pl.repeat(1, used.height, dtype=pl.Int64(), eager=True).alias(_ROWS)
-                found = _added(pl.DataFrame([*parts, ones]))
+                ones = pl.repeat(1, used.height, dtype=pl.Int64(), eager=True)
+                rows = ones if weights is None else pl.Series(weights)
+                found = _added(pl.DataFrame([*parts, rows.alias(_ROWS)]))
             return found.cast({_VALUE: pl.String()}) if found[_VALUE].dtype == pl.Enum else found
 
         names = coded_columns(schema)

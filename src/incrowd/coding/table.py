@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,8 @@ class Table:
         Rows that came in; those not in `rows` were dropped for a missing value.
     dropped
         Columns that are never published: identifiers, and those without a role.
+    weights
+        How many equal rows each row stands for; ``None``: itself. Then `other` has at most the class.
     """
 
     schema: Schema
@@ -51,11 +54,12 @@ class Table:
     rows: npt.NDArray[np.int64]
     n_input: int
     dropped: list[str]
+    weights: npt.NDArray[np.int64] | None = None
 
     @property
     def n_rows(self) -> int:
         """Rows that are to be published."""
-        return len(self.rows)
+        return len(self.rows) if self.weights is None else int(self.weights.sum())
 
     @property
     def n_quasi(self) -> int:
@@ -65,9 +69,7 @@ class Table:
     @cached_property
     def marginals(self) -> tuple[npt.NDArray[np.int64], ...]:
         """How often each leaf occurs, per quasi-identifier."""
-        return tuple(
-            np.bincount(self.codes[:, m], minlength=hierarchy.n_leaves) for m, hierarchy in enumerate(self.hierarchies)
-        )
+        return tuple(self.count(self.codes[:, m], hierarchy.n_leaves) for m, hierarchy in enumerate(self.hierarchies))
 
     @property
     def n_values(self) -> int:
@@ -79,7 +81,15 @@ class Table:
         """How often each combination of sensitive values occurs; empty when nothing is sensitive."""
         if self.sensitive is None:
             return np.empty(0, np.int64)
-        return np.bincount(self.sensitive, minlength=self.n_values)
+        return self.count(self.sensitive, self.n_values)
+
+    def count(self, codes: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
+        """Count rows by a code of each of them."""
+        if self.weights is None:
+            return np.bincount(codes, minlength=n)
+        counts = np.zeros(n, np.int64)
+        np.add.at(counts, codes, self.weights)  # in whole numbers
+        return counts
 
     def secret(self, name: str) -> tuple[Codes, pl.Series]:
         """Return the values of one sensitive column: codes of the rows, and the distinct values."""
@@ -103,11 +113,25 @@ class Table:
         assert codes is not None
         return codes, len(values)
 
+    def of_rows(self, rows: npt.NDArray[np.int64]) -> Table:
+        """Return the table of some of its rows."""
+        return replace(
+            self,
+            codes=np.asfortranarray(self.codes[rows]),
+            sensitive=None if self.sensitive is None else self.sensitive[rows],
+            other=self.other[rows] if self.other.width else self.other,
+            rows=self.rows[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )
+
     @classmethod
-    def encode(cls, frame: pl.DataFrame, schema: Schema, *, least: float = 1) -> Table:
+    def encode(
+        cls, frame: pl.DataFrame, schema: Schema, *, least: float = 1, weights: npt.NDArray[np.int64] | None = None
+    ) -> Table:
         """Code a frame by its schema, building the hierarchies that the schema leaves to the data.
 
-        `least` is the number of rows below which a value is rare; see `Builder.build`.
+        `least` is the number of rows below which a value is rare; see `Builder.build`. With `weights`, each row of the
+        frame stands for so many.
         """
         schema.check(frame)
         if frame.height == 0:
@@ -115,7 +139,8 @@ class Table:
             raise SchemaError(fact, "check that this is the right table: there is nothing to publish")
         used, rows = used_rows(frame, schema)
         numbered = number_names(used, schema)
-        coding = Coding.fit(ValueCounts.of(numbered, schema), schema, least)
+        kept = None if weights is None else weights[rows]
+        coding = Coding.fit(ValueCounts.of(numbered, schema, kept), schema, least)
         codes, each = coding.encode(numbered)
         sensitive, secrets = combine(each, coding.sensitive_values)
         dropped = [name for name in frame.columns if name not in used.columns]
@@ -127,6 +152,7 @@ class Table:
             secrets,
             used.select(schema.other),
             rows,
-            frame.height,
+            frame.height if weights is None else int(weights.sum()),
             dropped,
+            kept,
         )

@@ -10,7 +10,7 @@ import csv
 import gzip
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
@@ -81,9 +81,36 @@ def read_delimited(
     return _read(opened, other, sign, report, findings)
 
 
+def text_batches(path: Path, reading: Reading, findings: Findings) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a text table a few megabytes at a time; all columns are text.
+
+    An encoding that is neither UTF-8 nor marked in the file must be given: to find it, the whole file is read.
+    """
+    opened = Opened(path)
+    encoding = None if reading.encoding is None else check_encoding(reading.encoding)
+    if encoding is None:
+        with opened.stream() as stream:
+            encoding = marked_encoding(stream.read(4)) or "utf-8"
+    sign = reading.delimiter or ("\t" if ".tsv" in path.suffixes else None)
+    problem: InputError
+    try:
+        yield from _parts(opened, encoding, sign, lambda _done: None, findings)
+    except NotUtf8 as found:
+        problem = found.problem
+    else:
+        return
+    raise problem
+
+
 def _read(
     opened: Opened, encoding: str, delimiter: str | None, report: Callable[[int], None], findings: Findings
 ) -> pl.DataFrame:
+    return pl.concat(_parts(opened, encoding, delimiter, report, findings), rechunk=False)
+
+
+def _parts(
+    opened: Opened, encoding: str, delimiter: str | None, report: Callable[[int], None], findings: Findings
+) -> Iterator[pl.DataFrame]:
     path = opened.path
     with opened.stream() as raw, ThreadPoolExecutor(1) as parser:
         stream = raw if is_utf8(encoding) else cast("BinaryIO", Recoder(raw, encoding, str(path)))
@@ -92,22 +119,24 @@ def _read(
         delimiter = delimiter or _detect_delimiter(text)
         names = _header_names(path, text, delimiter)
         place = Place(path, 1 + header.count(b"\n"), len(header), text)
-        parts: list[pl.DataFrame] = []
         waiting: deque[Future[pl.DataFrame]] = deque()
-        n_lines = 0
+        n_lines = n_rows = 0
         for piece in pieces(place, stream, rest, delimiter, len(names), _BATCH):
             n_lines += piece.n_lines
             waiting.append(parser.submit(_parse, piece, names, delimiter))
             if len(waiting) > _WAITING:
-                parts.append(waiting.popleft().result())
+                part = waiting.popleft().result()
+                n_rows += part.height
+                yield part
             report(opened.done)
-        parts += [each.result() for each in waiting]
-    n_rows = sum(part.height for part in parts)
+        while waiting:
+            part = waiting.popleft().result()
+            n_rows += part.height
+            yield part
     if not n_rows:
         fact = f"'{path}' has a header and no rows"
         raise InputError(fact, "check that the export was complete")
     findings.first_line = place.line if n_rows == n_lines else None
-    return pl.concat(parts, rechunk=False)
 
 
 def write_delimited(frame: pl.DataFrame, path: Path, *, delimiter: str) -> None:

@@ -155,14 +155,14 @@ def _fetch_file(file: Path, beside: Path) -> Fetched:
 def _write_dataset(folder: Path, cover: Cover, frame: pl.DataFrame) -> None:
     (folder / DATASET_COVER).write_text(cover.to_json(), encoding="utf-8")
     for number, start in enumerate(range(0, max(frame.height, 1), PART_ROWS)):
-        write_canonical_parquet(frame.slice(start, PART_ROWS), folder / _part(number))
+        write_canonical_parquet(frame.slice(start, PART_ROWS), folder / part_name(number))
 
 
 def _fetch_dataset(folder: Path) -> Fetched:
     text = _read_text(folder / DATASET_COVER)
     cover = Cover.from_json(text, f"'{folder / DATASET_COVER}'")
     found = sorted(path.name for path in folder.iterdir() if path.name != DATASET_COVER)
-    expected = [_part(number) for number in range(len(found))]
+    expected = [part_name(number) for number in range(len(found))]
     if found != expected or not found:
         fact = f"'{folder}' does not hold the parts of a dataset and nothing else"
         raise InputError(fact, "remove what does not belong there, or restore the parts that are missing")
@@ -177,7 +177,8 @@ def _fetch_dataset(folder: Path) -> Fetched:
     raise InputError(fact, "write it again, or check that the copy is complete")
 
 
-def _part(number: int) -> str:
+def part_name(number: int) -> str:
+    """Return the name of a part of a dataset."""
     return f"part-{number:05d}.parquet"
 
 

@@ -97,7 +97,7 @@ def read_with_findings(
         notify("reading", 0, 0)
         frame = _read_database(source, reading, lambda rows: notify("reading", rows, 0))
         notify("reading", frame.height, max(frame.height, 1))
-        return _finish(frame, "The result of the query", Types.OF_COLUMNS, reading, findings)
+        return finish(frame, "The result of the query", Types.OF_COLUMNS, reading, findings)
     path = Path(source)
     given = None if reading.format is None else named_format(reading.format)
     several = None if str(path) == STANDARD_INPUT else files_of(path)
@@ -121,7 +121,7 @@ def read_with_findings(
         fact = f"{where} has no rows"
         raise InputError(fact, "check that the export was complete")
     if kind.types is not Types.NONE:
-        return _finish(frame, where, kind.types, reading, findings)
+        return finish(frame, where, kind.types, reading, findings)
     typed = find_types(frame, reading, findings, where, notify)
     if several is not None:
         refuse_changing_types(typed, frame, heights, several, reading)
@@ -177,7 +177,7 @@ def _read_database(url: str, reading: Reading, report: Callable[[int], None]) ->
     return read_query(url, reading.query, report, table=reading.table)
 
 
-def _finish(frame: pl.DataFrame, where: str, kind: Types, reading: Reading, findings: Findings) -> pl.DataFrame:
+def finish(frame: pl.DataFrame, where: str, kind: Types, reading: Reading, findings: Findings) -> pl.DataFrame:
     """Give the columns of a format with types the declared ones."""
     if not frame.height:
         fact = f"{where} has no rows"

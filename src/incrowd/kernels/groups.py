@@ -88,15 +88,37 @@ def label_groups(codes: Codes) -> tuple[Labels, int]:
     OverflowError
         If there are more than 2**31 - 1 rows.
     """
-    n_rows, n_columns = codes.shape
-    if n_rows > _MOST_ROWS:
+    if len(codes) > _MOST_ROWS:
         raise OverflowError("more rows than label_groups can label")  # noqa: EM101, TRY003 - compiled code wants a constant
-    row_hashes = _hash_rows(codes)
-    labels = np.empty(n_rows, np.int64)
     slots = np.full(_FIRST_SLOTS, _EMPTY, np.int32)
     hashes = np.empty(_FIRST_SLOTS // 2, np.uint64)
-    firsts = np.empty((_FIRST_SLOTS // 2, n_columns), codes.dtype)
-    n_groups = 0
+    firsts = np.empty((_FIRST_SLOTS // 2, codes.shape[1]), codes.dtype)
+    labels, _, _, _, n_groups = label_more(codes, slots, hashes, firsts, 0)
+    return labels, n_groups
+
+
+@kernel
+def label_more(
+    codes: Codes, slots: Codes, hashes: Hashes, firsts: Codes, n_groups: int
+) -> tuple[Labels, Codes, Hashes, Codes, int]:
+    """Label more rows, those that were seen before as they were then.
+
+    Parameters
+    ----------
+    codes
+        [rows x columns].
+    slots, hashes, firsts, n_groups
+        The hash table, as the call before returned it: at first `n_groups` is 0, all slots are -1, and their number is
+        a power of two and twice that of `hashes` and `firsts`.
+
+    Returns
+    -------
+    tuple
+        The label of each row, and the hash table; ``firsts[:n_groups]`` are the distinct rows.
+    """
+    n_rows, n_columns = codes.shape
+    row_hashes = _hash_rows(codes)
+    labels = np.empty(n_rows, np.int64)
     for row in range(n_rows):
         if n_groups == len(hashes):
             slots, hashes, firsts = _grow(slots, hashes, firsts)
@@ -115,7 +137,7 @@ def label_groups(codes: Codes) -> tuple[Labels, int]:
                 break
             slot = (slot + 1) & mask
         labels[row] = group
-    return labels, n_groups
+    return labels, slots, hashes, firsts, n_groups
 
 
 @kernel

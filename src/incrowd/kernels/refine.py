@@ -14,14 +14,17 @@ Int64 = npt.NDArray[np.int64]
 
 @kernel
 def refine_groups(
-    codes: Int32, first: int, ends: Int64, group: Int64, n_groups: int, sensitive: Int32, n_values: int, limits: Limits
-) -> int:
+    codes: Int32, weights: Int64, first: int, ends: Int64, group: Int64, n_groups: int, sensitive: Int32, n_values: int,
+    limits: Limits,
+) -> int:  # fmt: skip
     """Cut all groups whose rows lie in one range of an attribute, if every part keeps the limits.
 
     Parameters
     ----------
     codes
         Leaf ranks of the attribute.
+    weights
+        How many rows each of them stands for; empty: one each.
     first, ends
         The range begins at `first`; part p ends at ``ends[p]``.
     group
@@ -40,7 +43,7 @@ def refine_groups(
     sizes = np.zeros((n_groups, n_parts), np.int64)
     for i in range(len(codes)):
         if first <= codes[i] <= last:
-            sizes[group[i], part_of[codes[i] - first]] += 1
+            sizes[group[i], part_of[codes[i] - first]] += weights[i] if len(weights) > 0 else 1
     for g in range(n_groups):
         for p in range(n_parts):
             if 0 < sizes[g, p] < limits.whole[0, SIZE]:
@@ -49,7 +52,7 @@ def refine_groups(
     if n_values > 0:
         for i in range(len(codes)):
             if first <= codes[i] <= last:
-                counts[group[i], part_of[codes[i] - first], sensitive[i]] += 1
+                counts[group[i], part_of[codes[i] - first], sensitive[i]] += weights[i] if len(weights) > 0 else 1
     new = np.zeros((n_groups, n_parts), np.int64)
     n_new = n_groups
     for g in range(n_groups):

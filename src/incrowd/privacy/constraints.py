@@ -336,9 +336,6 @@ class Privacy:
             chosen += [diversity] if diversity.l > 1 or own_kind == "recursive" else []
             chosen += [TCloseness(own_t, own_ordered, name)] if own_t is not None else []
             chosen += [Alpha(own_alpha, name)] if own_alpha is not None else []
-        if others_known and len(chosen) == 1:
-            fact = "others_known is about l, t and alpha, and none of them was given"
-            raise ParameterError(fact, "give one of them, or leave others_known out")
         return cls(tuple(chosen), others_known)
 
     @property
@@ -357,6 +354,9 @@ class Privacy:
                 fact = "others_known is about several sensitive columns, and the schema has not more than one"
                 raise ParameterError(fact, "leave it out, or give other columns the role 'sensitive'")
             return Privacy(tuple(replace(c, column=None) if c.column else c for c in self.constraints))  # type: ignore[type-var]
+        if self.others_known and not self.about_sensitive:  # limits of the schema are among the constraints by now
+            fact = "others_known is about l, t and alpha, and none of them was given"
+            raise ParameterError(fact, "give one of them, or leave others_known out")
         found: list[Constraint] = [c for c in self.constraints if isinstance(c, KAnonymity)]
         for name in names:
             own = [c for c in self.constraints if not isinstance(c, KAnonymity) and c.column in (None, name)]

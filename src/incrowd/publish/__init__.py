@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from incrowd.errors import ParameterError
 from incrowd.publish.best_cuts import BestCuts
 from incrowd.publish.decomposition.dmpd import DMPD
 from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
@@ -67,6 +70,9 @@ __all__ = [
 ]
 
 
+_ENGINES = "incrowd.engines"
+
+
 def publish(
     frame: Any,  # noqa: ANN401
     schema: Schema,
@@ -75,6 +81,9 @@ def publish(
     seed: int | None = None,
     progress: Progress | None = None,
     domains: str = "joined",
+    engine: str = "local",
+    output: str | Path | None = None,
+    memory: str | int | None = None,
     **parameters: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Publish a frame by the method of this name; see `methods` for names and what each promises.
@@ -83,6 +92,19 @@ def publish(
 
     Returns a `RowRelease`, or a `ProjectionRelease` if the method publishes projections. With ``domains="exact"`` the
     manifest lists every value of the quasi-identifiers and how often it occurs, rare ones too.
+
+    Other engines than ``"local"`` write the release to `output`, a Parquet dataset, and return a `DatasetRelease`:
+    ``"streamed"`` goes by way of the disk and takes no more than `memory` (``"4GB"``); `frame` may then be the name of
+    a Parquet or text file, a folder of them, or a lazy frame. See docs/scale.md.
     """
     chosen = make(method or default_method(schema), **parameters)
+    if engine != "local":
+        engines = import_module(_ENGINES)  # a room above: loaded by name
+        return engines.publish(
+            frame, schema, chosen, output,
+            engine=engine, memory=memory, seed=seed, progress=progress, domains=domains,
+        )  # fmt: skip
+    if output is not None or memory is not None:
+        fact = f"Parameter {'output' if output is not None else 'memory'} is for other engines than 'local'"
+        raise ParameterError(fact, "use engine='streamed', or save what publish returns: release.save(...)")
     return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains)

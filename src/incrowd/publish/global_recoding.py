@@ -25,8 +25,10 @@ def cut_globally(table: Table, domains: Domains, bounds: Limits, n_values: int, 
     group fails for some part of it.
     """
     n, k = table.n_rows, int(bounds.whole[0, SIZE])
-    sensitive = np.zeros(n, np.int32) if table.sensitive is None else table.sensitive
-    group, n_groups = np.zeros(n, np.int64), 1
+    n_kept = len(table.codes)
+    weights = np.empty(0, np.int64) if table.weights is None else table.weights
+    sensitive = np.zeros(n_kept, np.int32) if table.sensitive is None else table.sensitive
+    group, n_groups = np.zeros(n_kept, np.int64), 1
     ranges: list[list[Range]] = [[] for _ in table.hierarchies]
     queue: list[tuple[float, int, Range]] = []
 
@@ -44,7 +46,9 @@ def cut_globally(table: Table, domains: Domains, bounds: Limits, n_values: int, 
         progress("cutting", n_groups, max(n_groups, n // k))
         _, m, piece = heapq.heappop(queue)
         for ends in _candidates(table, domains, m, piece):
-            n_refined = refine_groups(table.codes[:, m], piece[0], ends, group, n_groups, sensitive, n_values, bounds)
+            n_refined = refine_groups(
+                table.codes[:, m], weights, piece[0], ends, group, n_groups, sensitive, n_values, bounds
+            )
             if n_refined:
                 n_groups = n_refined
                 for first, last in zip([piece[0], *(ends[:-1] + 1)], ends, strict=True):

@@ -53,8 +53,9 @@ class Cutting:
     def start(self, rows: npt.NDArray[np.int32]) -> tuple[Work, Partition]:
         """Return all rows as one group on the stack; the rows are moved about."""
         n = self.table.n_rows
-        most, most_leaves = n // self.k + 2, max(hierarchy.n_leaves for hierarchy in self.table.hierarchies)
-        work = Work(rows, np.empty_like(rows), np.empty(n, np.int32), np.zeros((4, most_leaves + 2), np.int64))
+        most = min(n // self.k, len(rows)) + 2
+        most_leaves = max(hierarchy.n_leaves for hierarchy in self.table.hierarchies)
+        work = Work(rows, np.empty_like(rows), np.empty(len(rows), np.int32), np.zeros((4, most_leaves + 2), np.int64))
         groups, cuts = np.empty((most, 2), np.int64), np.zeros((3 * most, 4), np.int32)
         partition = Partition(np.zeros((most, 4), np.int64), groups, cuts, np.array([1, 0, 1, 0], np.int64))
         partition.stack[0] = 0, len(rows), n, 0
@@ -103,6 +104,9 @@ def distinct_rows(
     for at, column in enumerate(columns, n_quasi):
         if column is not None:
             rows[:, at] = column[first]
-    rows[:, WEIGHT] = np.bincount(row_of, minlength=n_distinct)
+    if table.weights is None:
+        rows[:, WEIGHT] = np.bincount(row_of, minlength=n_distinct)
+    else:
+        np.add.at(rows[:, WEIGHT], row_of, table.weights.astype(np.int32))
     rows[:, NUMBER] = np.arange(n_distinct)
     return rows, row_of

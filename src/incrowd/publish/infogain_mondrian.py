@@ -57,6 +57,7 @@ class InfoGainMondrian(GroupPublisher):
     paper: ClassVar[str] = "LeFevre et al. 2008"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth of the cuts"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
 
     def n_steps(self, table: Table) -> float:

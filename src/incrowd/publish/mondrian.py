@@ -79,6 +79,7 @@ class Mondrian(GroupPublisher):
     paper: ClassVar[str] = "LeFevre et al. 2006"
     kind: ClassVar[str] = "multi- or single-dimensional"
     cost: ClassVar[str] = "n M log(n/k)"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -98,6 +99,11 @@ class Mondrian(GroupPublisher):
             fact = "cut is 'loss', " + ("recoding is 'single'" if self.recoding == "single" else "strict is False")
             raise ParameterError(fact, "use cut='median', or recoding='multi' with strict=True")
         super().__post_init__()
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether equal rows may come once: relaxed cuts part them."""
+        return self.strict
 
     def can_recode(self) -> bool:
         """Tell whether equal rows stay together."""

@@ -86,6 +86,7 @@ class PAIS(CellPublisher):
     promise: ClassVar[str] = "LKC (k and alpha or l by any L quasi-identifiers)"
     kind: ClassVar[str] = "single-dimensional"
     cost: ClassVar[str] = "n per candidate and combination of L attributes"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
 
@@ -140,7 +141,7 @@ class PAIS(CellPublisher):
         n_values = table.n_values if lkc.confidence < 1 else 0
         rule = Rule(limits(Privacy((lkc,)), table), n_values, lkc.L)
         if self.score == "discernibility":
-            one_class = np.zeros(table.n_rows, np.int32), 1
+            one_class = np.zeros(len(table.codes), np.int32), 1
             choice = specialize(table, rule, discernibility, progress, classes=one_class)
         else:
             choice = specialize(table, rule, info_gain, progress)

@@ -175,6 +175,13 @@ class CellPublisher(Publisher[RowRelease]):
     """A method that generalizes: it chooses a cell for each row."""
 
     homogeneous: ClassVar[bool] = True
+    cuts_weighted_rows: ClassVar[bool] = False
+    """Whether it chooses the same cells if equal rows come once, with their number: then every engine can run it."""
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether that holds for these parameters."""
+        return self.cuts_weighted_rows
 
     @abstractmethod
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
@@ -193,7 +200,7 @@ class CellPublisher(Publisher[RowRelease]):
 
         def choose() -> tuple[Table, Choice, Sequence[Guarantee]]:
             run.progress("coding", 0, 1)
-            table = Table.encode(run.original, run.schema, least=self._rare(run.schema))
+            table = Table.encode(run.original, run.schema, least=self.rare(run.schema))
             run.progress("coding", 1, 1)
             self.require_feasible(table)
             with interpreted(self.n_steps(table) < _FEW_STEPS):
@@ -212,7 +219,7 @@ class CellPublisher(Publisher[RowRelease]):
             progress=run.progress,
         )
 
-    def _rare(self, schema: Schema) -> float:
+    def rare(self, schema: Schema) -> float:
         """Return the number of rows below which a value is rare: k, or any number where the class is protected."""
         privacy = self.privacy()
         if privacy.about_sensitive and (not schema.secrets or schema.target in schema.secrets):

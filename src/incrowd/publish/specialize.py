@@ -348,6 +348,9 @@ def _count_classes(table: Table, classes: Int32, n_classes: int) -> list[Int64]:
     if n_counts > _MOST_COUNTS:
         fact = f"{n_classes} classes times the values of all quasi-identifiers are {n_counts} counts, too many"
         raise IncompatibleError(fact, "name a target with few classes, or give columns of many values bins")
+    if table.weights is not None:
+        pairs = [(table.codes[:, m].astype(np.int64) * n_classes + classes, h) for m, h in enumerate(table.hierarchies)]
+        return [table.count(pair, h.n_leaves * n_classes).reshape(-1, n_classes) for pair, h in pairs]
     return [
         count_by_group(table.codes[:, m].astype(np.int64), classes, hierarchy.n_leaves, n_classes)
         for m, hierarchy in enumerate(table.hierarchies)

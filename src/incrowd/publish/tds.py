@@ -61,6 +61,7 @@ class TDS(GroupPublisher):
     paper: ClassVar[str] = "Fung et al. 2005"
     kind: ClassVar[str] = "single-dimensional"
     cost: ClassVar[str] = "n M per step at most"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
     discloses: ClassVar[bool] = False

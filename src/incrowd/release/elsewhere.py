@@ -92,7 +92,7 @@ def load_from(path: str | Path) -> Release:
         folder = Path(temporary) / "release"
         folder.mkdir()
         rebuild(io.fetch(place), folder, str(place))
-        return load(folder, place.private)
+        return load(folder, place.private, place.path if place.kind == "dataset" else None)
 
 
 def digests(path: str | Path) -> dict[str, str]:

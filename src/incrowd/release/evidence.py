@@ -151,7 +151,14 @@ class Private:
 
     def save(self, folder: Path, names: list[str]) -> None:
         """Write everything into the private folder."""
-        for stem, data in self.files(names).items():
+        self._save(folder, self.files(names))
+
+    def save_without_rows(self, folder: Path, names: list[str]) -> None:
+        """Write everything but the row map, which is there already."""
+        self._save(folder, {stem: data for stem, data in self.files(names).items() if stem != "rows"})
+
+    def _save(self, folder: Path, files: Mapping[str, Any]) -> None:
+        for stem, data in files.items():
             if isinstance(data, dict):
                 (folder / DOMAINS).write_text(json.dumps(data, ensure_ascii=False) + "\n", encoding="utf-8")
             else:

@@ -64,6 +64,20 @@ def write_both(release: Release, folder: Path, secret: Path) -> None:
     assert release.private is not None
     _write_public(release, folder)
     release.private.save(secret, release.quasi)
+    _tie(release, folder, secret)
+    _check_written(release, folder, secret)
+
+
+def write_private(release: RowRelease, folder: Path, secret: Path) -> None:
+    """Fill the private folder of a dataset whose row map is there already."""
+    assert release.private is not None
+    release.private.save_without_rows(secret, release.quasi)
+    _tie(release, folder, secret)
+
+
+def _tie(release: Release, folder: Path, secret: Path) -> None:
+    """Write into the private folder what belongs to it: the digests of all files of both."""
+    assert release.private is not None
     about = {
         "seed": release.private.seed,
         "method": release.manifest.to_dict()["method"],
@@ -71,7 +85,6 @@ def write_both(release: Release, folder: Path, secret: Path) -> None:
         "private": _digests(secret),
     }
     (secret / MANIFEST).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    _check_written(release, folder, secret)
 
 
 def check_replaceable(path: Path) -> None:
@@ -105,11 +118,18 @@ def _check_written(release: Release, folder: Path, secret: Path | None) -> None:
 
 def _digests(folder: Path) -> dict[str, str]:
     """Return what ties a private folder to its release."""
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
+    found = {}
+    for file in sorted(folder.iterdir()):
+        with file.open("rb") as handle:
+            found[file.name] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return found
 
 
-def load(path: Path, private: Path | None = None) -> Release:
-    """Read a release folder, and the private one; by default the one that lies beside it, if there is one."""
+def load(path: Path, private: Path | None = None, tied: Path | None = None) -> Release:
+    """Read a release folder, and the private one; by default the one that lies beside it, if there is one.
+
+    `tied` is the dataset that was read into this folder: the private one may have the digests of its files.
+    """
     io.recover(path)
     private = private or private_folder(path)
     if not path.is_dir():
@@ -129,14 +149,15 @@ def load(path: Path, private: Path | None = None) -> Release:
         maps = [f"rows-{number + 1}" for number in range(len(stems))]
         return ProjectionRelease(projections=projections, manifest=manifest, private=_load_private(path, private, maps))
     assert isinstance(manifest, RowsManifest)
-    return _load_rows(manifest, io.read(path / "release.parquet"), _load_private(path, private, ["rows"]))
+    return _load_rows(manifest, io.read(path / "release.parquet"), _load_private(path, private, ["rows"], tied))
 
 
-def _load_private(path: Path, folder: Path, maps: list[str]) -> Private | None:
+def _load_private(path: Path, folder: Path, maps: list[str], tied: Path | None = None) -> Private | None:
     if not folder.is_dir():
         return None
     about = read_json(folder / MANIFEST)
-    if about.get("public") != _digests(path):
+    own = tied is not None and io.DATASET_COVER in about.get("public", {})
+    if about.get("public") != _digests(tied if own and tied is not None else path):
         fact = f"'{folder}' does not belong to '{path}': one of them is of another release, or was changed"
         raise InputError(fact, "move it elsewhere to load the release without its private part")
     return Private.load(folder, about, maps)

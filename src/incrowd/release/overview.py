@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.errors import counted
+from incrowd.hierarchy.hierarchy import Weights
 from incrowd.losses import cell_loss
 from incrowd.release.projections import ProjectionRelease
 from incrowd.release.rows import RowRelease
@@ -44,16 +45,16 @@ class Overview:
     warnings: tuple[str, ...] = ()
 
 
-def of_rows(release: RowRelease) -> Overview:
-    """Say what each column lost."""
+def of_rows(release: RowRelease, weights: Weights | None = None) -> Overview:
+    """Say what each column lost; with `weights`, each row stands for so many."""
     seen = cells(release, None)
     losses = {
-        name: float(cell_loss("lm", hierarchy, marginal, seen.lo[:, m], seen.hi[:, m]).mean())  # type: ignore[arg-type]
+        name: float(np.average(cell_loss("lm", hierarchy, marginal, seen.lo[:, m], seen.hi[:, m]), weights=weights))  # type: ignore[arg-type]
         for m, (name, hierarchy, marginal) in enumerate(
             zip(release.quasi, seen.hierarchies, seen.marginals, strict=True)
         )
     }
-    total = release.loss("lm")
+    total = release.loss("lm") if weights is None else float(np.mean(list(losses.values())))
     rows = [{"column": name, "detail lost": f"{lost:.1%}"} for name, lost in [*losses.items(), ("all", total)]]
     is_one_group = all(bool((side == side[:1]).all()) for side in (seen.lo, seen.hi)) and any(
         (np.asarray(marginal) > 0).sum() > 1 for marginal in seen.marginals
@@ -63,7 +64,7 @@ def of_rows(release: RowRelease) -> Overview:
         notes = ["all rows are in one group, so the quasi-identifiers say nothing; use a smaller k or another method."]
     elif total > _NEARLY_ALL:
         notes = ["the quasi-identifiers lost nearly all detail; use a smaller k or l, or another method."]
-    warnings = [*_rare_values(release), *([] if is_one_group else _unprotected(release))]
+    warnings = [*_rare_values(release), *([] if is_one_group else _unprotected(release, weights))]
     return Overview(
         form="",
         title="Detail lost in each column (0% unchanged, 100% suppressed)",
@@ -91,18 +92,28 @@ def _rare_values(release: RowRelease) -> list[str]:
     return [f"{rare_values} {counts}".strip()]
 
 
-def _unprotected(release: RowRelease) -> list[str]:
+def _unprotected(release: RowRelease, weights: Weights | None) -> list[str]:
     """Say so where k is all that was promised, and a group tells more than the whole table does."""
     manifest, alpha = release.manifest, (release.levels or {}).get("alpha")
     if not manifest.secrets or alpha is None or not _is_about_size(release):
         return []
     views = release.each_secret()
-    all_counts = [view.sensitive_counts() for view in views]
+    all_counts = [_counts_of(view, weights) for view in views]
     if alpha <= max(counts.max() / max(1, counts.sum()) for counts in all_counts) + _MORE:
         return []
     where = "in one group" if views[0].cell_counts is None else "for one row"
     names = " or ".join(repr(secret.name) for secret in manifest.secrets)
     return [f"k alone does not hide {names}: {where} {alpha:.0%} of the people share a value; ask for l as well."]
+
+
+def _counts_of(release: RowRelease, weights: Weights | None) -> Weights:
+    """Return how often each value of the only sensitive column occurs."""
+    counts = release.sensitive_counts()
+    if weights is None or release.sensitive is None:
+        return counts
+    weighted = np.zeros(len(counts), np.int64)
+    np.add.at(weighted, release.sensitive, weights)
+    return weighted
 
 
 def _is_about_size(release: RowRelease | ProjectionRelease) -> bool:

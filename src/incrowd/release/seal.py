@@ -79,14 +79,18 @@ class Cells:
     numbers: Mapping[str, float | int | None] = field(default_factory=dict)
 
 
-def secret_rng(seed: int | None, original: pl.DataFrame) -> np.random.Generator:
-    """Return randomness that nobody can repeat who has not the whole original; without a seed, nobody at all."""
+def secret_rng(seed: int | None, original: pl.DataFrame | bytes) -> np.random.Generator:
+    """Return randomness that nobody can repeat who has not the whole original; without a seed, nobody at all.
+
+    The original may be given by its fingerprint.
+    """
     if seed is None:
         return np.random.default_rng()
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         fact = f"The seed is {seed!r}"
         raise ParameterError(fact, "use a whole number from 0, or none at all")
-    return np.random.default_rng([int(seed), int.from_bytes(fingerprint(original), "little")])
+    digest = original if isinstance(original, bytes) else fingerprint(original)
+    return np.random.default_rng([int(seed), int.from_bytes(digest, "little")])
 
 
 def seal_rows(
@@ -115,32 +119,64 @@ def seal_rows(
     domains
         ``"joined"`` publishes no value and no count that fewer than k rows share; ``"exact"`` lists all of them.
     """
+    refuse_domains(domains)
+    table, cells, guarantees = choose()
+    numbers = dict(cells.numbers)
+    release = assemble_rows(
+        table, cells, guarantees,
+        method=method, homogeneous=homogeneous, rng=rng, seed=seed, kind=kind, domains=domains,
+    )  # fmt: skip
+    del table, cells
+    return _verified(release, original, progress, numbers)
+
+
+def refuse_domains(domains: str) -> None:
+    """Refuse a way to tell domains that there is not."""
     if domains not in DOMAINS:
         fact = f"domains is {domains!r}"
         raise ParameterError(fact, f"use one of {', '.join(DOMAINS)}")
-    table, cells, guarantees = choose()
+
+
+def assemble_rows(
+    table: Table,
+    cells: Cells,
+    guarantees: Sequence[Guarantee],
+    *,
+    method: Method,
+    homogeneous: bool,
+    rng: np.random.Generator,
+    seed: int | None,
+    kind: str,
+    domains: str,
+) -> RowRelease:
+    """Return the release before it is verified.
+
+    Of a table of weighted rows it has one row for each of them, without the *other* columns; everything that is counted
+    counts the weights. The order of equal rows is drawn apart from what the manifest tells, so that the manifest is the
+    same however the rows are kept.
+    """
     schema = table.schema
     released = np.flatnonzero(cells.cell_of >= 0)
-    kept = rng.permutation(released)
+    kept = rng.spawn(1)[0].permutation(released)
+    behind = table if len(released) == len(table.rows) else table.of_rows(released)
     least = max((g.crowd for g in guarantees if g.crowd is not None), default=1)
     own = rng if domains == "joined" and least > 1 else None
     published, lo, hi, exact = [], [], [], []
     for m, (name, hierarchy) in enumerate(zip(schema.quasi, table.hierarchies, strict=True)):
-        codes = table.codes[:, m] if len(released) == table.n_rows else table.codes[released, m]
-        counts = np.bincount(codes, minlength=hierarchy.n_leaves)
         domain, first, last, owned = publish_domain(
-            name, hierarchy, counts, cells.lo[:, m], cells.hi[:, m], least=least, rng=own
+            name, hierarchy, behind.marginals[m], cells.lo[:, m], cells.hi[:, m], least=least, rng=own
         )
         published.append(domain)
         lo.append(first)
         hi.append(last)
         exact.append(owned)
-    dealt = cells.evidence.deal(rng, table.n_rows) if cells.evidence and schema.other else np.arange(table.n_rows)
-    other = _without_negative_zero(table.other[dealt]) if schema.other else pl.DataFrame()
+    shows_other = bool(schema.other) and table.weights is None
+    dealt = cells.evidence.deal(rng, table.n_rows) if cells.evidence and shows_other else np.arange(len(table.rows))
+    other = _without_negative_zero(table.other[dealt]) if shows_other else pl.DataFrame()
     manifest = RowsManifest(
         method=method,
         guarantees=tuple(guarantees),
-        rows=RowCounts(table.n_input, table.n_input - table.n_rows, table.n_rows - len(kept), len(kept)),
+        rows=RowCounts(table.n_input, table.n_input - table.n_rows, table.n_rows - behind.n_rows, behind.n_rows),
         missing=Missing(schema.missing, tuple(schema.missing_tokens), schema.missing_codes),
         dropped=tuple(table.dropped),
         incrowd=__version__,
@@ -148,7 +184,7 @@ def seal_rows(
         recoding="homogeneous" if homogeneous else "non-homogeneous",
         domains="exact" if own is None else "joined",
         quasi=tuple(domain.entry for domain in published),
-        secrets=tuple(_about_secret(table, secret, cells, kept, least, own) for secret in table.secrets),
+        secrets=tuple(_about_secret(behind, secret, cells, least, own) for secret in table.secrets),
         target=schema.target,
         other=tuple(schema.other),
     )
@@ -159,7 +195,7 @@ def seal_rows(
         cell_hi=np.asfortranarray(cell_hi),
         cell_of=cell_of,
         secrets=_published_secrets(table, cells.counts, kept),
-        other=other[kept] if schema.other else other,
+        other=other[kept] if shows_other else other,
         manifest=manifest,
         kind=kind,
     )
@@ -168,16 +204,13 @@ def seal_rows(
     taken = kept[order]
     evidence = cells.evidence.taken(taken) if cells.evidence else None
     private = Private((table.rows[taken],), seed, cells.recoding, tuple(exact), evidence)
-    release = replace(
+    return replace(
         release,
         cell_of=release.cell_of[order],
         secrets=tuple(replace(s, codes=None if s.codes is None else s.codes[order]) for s in release.secrets),
-        other=release.other[order] if schema.other else release.other,
+        other=release.other[order] if shows_other else release.other,
         private=private,
     )
-    numbers = dict(cells.numbers)
-    del table, cells, kept, order, taken, other, cell_of, published, lo, hi, exact, codes
-    return _verified(release, original, progress, numbers)
 
 
 def _merged(lo: Codes, hi: Codes, cell_of: Int64, counts: npt.NDArray[np.int32] | None) -> tuple[Codes, Codes, Int64]:
@@ -203,14 +236,11 @@ def _published_secrets(table: Table, counts: npt.NDArray[np.int32] | None, kept:
     return tuple(found)
 
 
-def _about_secret(
-    table: Table, secret: Secret, cells: Cells, kept: Int64, least: int, rng: np.random.Generator | None
-) -> Sensitive:
+def _about_secret(table: Table, secret: Secret, cells: Cells, least: int, rng: np.random.Generator | None) -> Sensitive:
     kind = type_of(secret.values)
     if cells.counts is None:
         return Sensitive(secret.name, kind, "exact")
-    assert table.sensitive is not None
-    counts = np.bincount(secret.codes(table.sensitive[kept]), minlength=len(secret.values))
+    counts = secret.counts(table.sensitive_counts)
     told = counts if rng is None else rounded(counts, least, rng)
     form = cells.evidence.form if cells.evidence else "counts"
     return Sensitive(secret.name, kind, form, tuple(leaves_to_data(secret.values)), tuple(told.tolist()))

@@ -55,6 +55,25 @@ def read_alike(column: pl.Series, own: pl.Series, tokens: Sequence[str]) -> pl.S
     return own
 
 
+def shown_by(column: pl.Series, own: pl.Series, tokens: Sequence[str]) -> list[Array]:
+    """Tell for each reading of an original where a published column shows it.
+
+    There are as many readings, in the same order, of any part of a column: over all parts, one of them must hold.
+    """
+    plain = _plain(own)
+    texts = [plain]
+    if plain.dtype == pl.String:
+        stripped = plain.str.strip_chars(" ")
+        hidden = (plain == "", stripped == "", plain.is_in(list(tokens)), stripped.is_in(["", *tokens]))
+        texts += [plain.fill_null("")]
+        texts += [pl.select(pl.when(~each.fill_null(value=False)).then(plain)).to_series() for each in hidden]
+    return [
+        (column.eq_missing(reading) & fits).to_numpy()
+        for text in texts
+        for reading, fits in _readings(text, column.dtype)
+    ]
+
+
 def _plain(own: pl.Series) -> pl.Series:
     """Return an original as frames are published: categories as text, decimals as floats, NaN as missing."""
     if own.dtype in (pl.Categorical, pl.Enum, pl.Null):

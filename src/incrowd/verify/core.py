@@ -65,7 +65,7 @@ def check_into(
         frames = [table.select(table.columns) for table in tables]
         check_projections_into(findings, manifest, frames, original=original, private=private)
         return
-    claims = _check_manifest(findings, manifest)
+    claims = check_manifest(findings, manifest)
     if claims is None:
         findings.skip("payload", "not checked: the manifest cannot be relied on")
         return
@@ -107,7 +107,8 @@ def _say_what_is_open(findings: Findings, claims: Claims) -> None:
             findings.skip(name, "needs the owner's private folder, or an original that fits the release")
 
 
-def _check_manifest(findings: Findings, manifest: object) -> Claims | None:
+def check_manifest(findings: Findings, manifest: object) -> Claims | None:
+    """Judge the manifest by itself; return what it claims, if it can be read."""
     claims, reading = read_claims(manifest)
     findings.judge("manifest", reading.manifest, "every key is there and of its type")
     findings.judge("hierarchies", reading.hierarchies, "distinct leaves, contiguous and nested nodes")

@@ -45,7 +45,7 @@ def for_people(manifest: Any, frame: pl.DataFrame) -> pl.DataFrame | None:  # no
     if shown.width < sum(sizes):
         return None
     end = shown.width
-    for size in reversed(sizes):
+    for size in reversed([size for size in sizes if size]):
         names = shown.columns[end - size : end]
         end -= size
         if not all(shown[name].dtype.is_integer() for name in names):

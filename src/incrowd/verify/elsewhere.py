@@ -19,6 +19,7 @@ from incrowd.verify.canonical import json_bytes, odd_numbers, parquet_bytes
 from incrowd.verify.core import check_into
 from incrowd.verify.csv_text import csv_bytes, for_people
 from incrowd.verify.domain import Array
+from incrowd.verify.files import read_json
 from incrowd.verify.folder import MANIFEST, read_private_folder, row_maps
 from incrowd.verify.projection_manifest import is_projections
 from incrowd.verify.verdict import Findings, Verdict
@@ -69,7 +70,7 @@ def check_place(
         fine = f"{counted(n_rows, 'row')}, with the columns and types that the manifest beside them lists"
         findings.judge("stored tables", spoiled, fine)
         _check_container(findings, place, found, cover)
-        owned = None if kept is None else _read_private(findings, kept, folder, cover)
+        owned = None if kept is None else _read_private(findings, kept, folder, cover, place)
         if rows is not None:
             names = row_maps(cover.manifest)
             maps = [rows] if names == ["rows"] else list(rows)
@@ -125,7 +126,14 @@ def _check_container(findings: Findings, place: io.Place, found: io.Fetched, cov
     findings.judge("place", problems, "written again, every byte of the dataset is the same")
 
 
-def _read_private(findings: Findings, private: Path, folder: Path, cover: io.Cover) -> dict[str, object]:
+def _read_private(
+    findings: Findings, private: Path, folder: Path, cover: io.Cover, place: io.Place
+) -> dict[str, object]:
+    about, _ = read_json(private / MANIFEST, [])
+    told = about.get("public") if isinstance(about, dict) else None
+    if place.kind == "dataset" and isinstance(told, dict) and io.DATASET_COVER in told:  # those of its own files
+        own = sorted(path.name for path in place.path.iterdir())
+        return read_private_folder(findings, private, place.path, own, cover.manifest)
     files, unlike = sorted(path.name for path in folder.iterdir()), ""
     if cover.manifest.get("polars") != pl.__version__:
         # The Parquet files that were published cannot be written again, so their digests say nothing here.

@@ -47,8 +47,11 @@ def file_bytes(path: Path) -> bytes | None:
 
 def digest(path: Path) -> str | None:
     """Return the SHA-256 digest of a file, ``None`` when it cannot be read."""
-    data = file_bytes(path)
-    return None if data is None else hashlib.sha256(data).hexdigest()
+    try:
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest() if is_regular(path) else None
+    except OSError:
+        return None
 
 
 def read_json(path: Path, problems: list[str]) -> tuple[Any, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,12 @@ def _check_csv(findings: Findings, folder: Path, manifest: Any, frames: dict[str
 
 def read_private_folder(
     findings: Findings, private: Path, folder: Path, files: list[str], manifest: Any,  # noqa: ANN401
-    unlike: str = "",
+    unlike: str = "", unread: Collection[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the owner keeps, and judge whether it is all there and belongs to this release.
 
-    Files that end in `unlike` are known to have other bytes than when they were published.
+    Files that end in `unlike` are known to have other bytes than when they were published; tables in `unread` are left
+    to somebody who reads them in parts.
     """
     problems: list[str] = []
     about, _ = read_json(private / MANIFEST, problems)
@@ -140,7 +142,7 @@ def read_private_folder(
         problems += _digest_problems(about["public"], folder, files, "public", unlike)
         problems += _digest_problems(about["private"], private, wanted, "private")
     found: dict[str, Any] = {}
-    for stem in (*maps, *stems):
+    for stem in (each for each in (*maps, *stems) if each not in unread):
         schema = _OWNED.get(stem, {"row": _WHOLE})
         table = read_owned(private / f"{stem}.parquet", schema, problems)
         found |= {} if table is None else {stem: table}

@@ -58,6 +58,13 @@ def make_cells(columns: list[tuple[Array, Array, Array]], n_rows: int) -> Cells:
     return Cells(los, his, cells, group, first, np.bincount(group, minlength=n_groups))
 
 
+def count_weights(numbers: Array, weights: Array, n: int) -> Array:
+    """Add up the weights of each of `n` numbers, in whole numbers."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, numbers, weights)
+    return total
+
+
 def combine(columns: list[Array], sizes: list[int], n_rows: int) -> Array:
     """Return dense numbers for the combinations of several columns of small numbers."""
     key, size = np.zeros(n_rows, np.int64), 1

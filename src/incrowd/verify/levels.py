@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from incrowd.verify.domain import Array
-from incrowd.verify.groups import relabel
+from incrowd.verify.groups import count_weights, relabel
 
 TOLERANCE = 1e-9
 _BLOCK = 1 << 20
@@ -35,10 +35,13 @@ class Distributions:
     n_values: int
 
     @classmethod
-    def of_rows(cls, owner: Array, value: Array, n_owners: int, n_values: int) -> Distributions:
-        """Count the values of each owner's rows."""
+    def of_rows(
+        cls, owner: Array, value: Array, n_owners: int, n_values: int, weights: Array | None = None
+    ) -> Distributions:
+        """Count the values of each owner's rows, of which each may stand for several."""
         which, distinct = relabel(owner.astype(np.int64) * n_values + value, n_owners * n_values)
-        return cls(distinct // n_values, distinct % n_values, np.bincount(which), n_owners, n_values)
+        count = np.bincount(which) if weights is None else count_weights(which, weights, len(distinct))
+        return cls(distinct // n_values, distinct % n_values, count, n_owners, n_values)
 
     @classmethod
     def of_matrix(cls, counts: Array) -> Distributions:

@@ -235,8 +235,8 @@ def _impossible(claims: Claims) -> list[str]:
     """Say which promises cannot hold, whatever the rows are."""
     problems = [] if claims.promises else ["the manifest promises nothing"]
     released, k = claims.rows["released"], claims.k
-    if len(claims.secrets) > 1 and not claims.homogeneous and not claims.in_shares:
-        problems.append("several sensitive columns are told, and neither in groups nor in shares of blocks")
+    if len(claims.secrets) > 1 and claims.secrets[0].form != ("exact" if claims.homogeneous else "shares"):
+        problems.append("several sensitive columns are told, and neither by value in groups nor in shares of blocks")
     if any(p.others_known for p in claims.promises) and (not claims.homogeneous or claims.secrets[0].form != "exact"):
         problems.append("others_known is promised, and only groups with exact values can keep it")
     if k is not None and k > released:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,15 +70,15 @@ def check_original(
     promises_only: bool = False,
 ) -> None:
     """Check all that the originals can show, with what the owner keeps when it is there."""
-    if not _check_columns(findings, claims, original):
+    if not check_columns(findings, claims, original.columns, original.height):
         return
     originals = read_originals(claims, original)
-    if not _check_values(findings, claims, originals):
+    if not check_values(findings, claims, originals, int(originals.dropped.sum())):
         return
     behind = _find_behind(findings, claims, payload, originals, kept)
     if behind is None:
         return
-    if behind.mapped and _check_covers(findings, claims, payload, behind):
+    if behind.mapped and check_covers(findings, claims, payload, behind):
         check_extents(findings, claims, payload, originals, behind.rows, behind.codes)
     _check_who_is_behind(findings, claims, payload, original, behind)
     if behind.mapped:
@@ -98,7 +99,7 @@ def _check_who_is_behind(
     """Check the sensitive values of the rows' originals; whether there are such originals, where no map says so."""
     for at, part, own, told in each_secret(findings, claims, payload):
         if behind.mapped:
-            _check_own_value(part, told, behind.about(at))
+            check_own_value(part, told, behind.about(at))
         else:
             others = _read_others(claims, payload, original, behind)
             check_assignment(part, own, told, behind.codes, behind.about(at).sensitive, others)
@@ -116,17 +117,16 @@ def _check_crowds(
         check_linking(findings, claims, payload, behind.codes, values_judged=on_rings)
 
 
-def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -> bool:
+def check_columns(findings: Findings, claims: Claims, columns: Sequence[str], n_rows: int) -> bool:
+    """Judge whether the original has the columns and the number of rows that the manifest tells."""
     wanted = [q.name for q in claims.quasi] + list(claims.other)
     wanted += [secret.name for secret in claims.secrets]
-    lost = [name for name in wanted if name not in original.columns]
+    lost = [name for name in wanted if name not in columns]
     problems = [f"it lacks the columns {', '.join(map(repr, lost))}"] if lost else []
-    if original.height != claims.rows["input"]:
-        problems.append(f"it has {original.height} rows, and the manifest says {claims.rows['input']}")
-    fine = findings.judge(
-        "original", problems, f"{counted(original.height, 'row')} with all {counted(len(wanted), 'column')}"
-    )
-    unannounced = [name for name in original.columns if name not in set(wanted)]
+    if n_rows != claims.rows["input"]:
+        problems.append(f"it has {n_rows} rows, and the manifest says {claims.rows['input']}")
+    fine = findings.judge("original", problems, f"{counted(n_rows, 'row')} with all {counted(len(wanted), 'column')}")
+    unannounced = [name for name in columns if name not in set(wanted)]
     differs = list(claims.dropped) != unannounced
     findings.judge(
         "dropped columns",
@@ -138,13 +138,12 @@ def _check_columns(findings: Findings, claims: Claims, original: pl.DataFrame) -
     return fine
 
 
-def _check_values(findings: Findings, claims: Claims, originals: Originals) -> bool:
+def check_values(findings: Findings, claims: Claims, originals: Originals, n_dropped: int) -> bool:
     """Judge types and the number of rows that are dropped for a missing value."""
     named = list(zip([q.name for q in claims.quasi], originals.quasi, strict=True))
     named += [(secret.name, own) for secret, own in zip(claims.secrets, originals.secrets, strict=True)]
     odd = [f"column {name!r} has {c.n_odd} values that are not of its type" for name, c in named if c.n_odd]
     fine = findings.judge("original values", odd, "all of the types that the manifest states")
-    n_dropped = int(originals.dropped.sum())
     problems = []
     if n_dropped != claims.rows["missing"]:
         problems.append(f"{n_dropped} originals have a missing value, and the manifest says {claims.rows['missing']}")
@@ -172,7 +171,7 @@ def _find_behind(
     is_kept[rows] = True
     in_order = np.flatnonzero(is_kept)
     counts = [column.count(in_order) for column in originals.quasi]
-    leaves = _published_leaves(findings, claims, payload, originals, kept if mapped else None, counts)
+    leaves = published_leaves(findings, claims, payload, originals, kept if mapped else None, counts)
     if leaves is None:
         return None
     if certain:
@@ -180,7 +179,7 @@ def _find_behind(
     else:
         findings.skip("original counts", "needs the owner's private folder: suppressed originals are not known")
     codes = [
-        _codes(q, column, scale, table)[rows]
+        codes_of(q, column, scale, table)[rows]
         for q, column, scale, table in zip(claims.quasi, originals.quasi, payload.scales, leaves, strict=True)
     ]
     nowhere = np.zeros(len(rows), np.bool_)
@@ -217,7 +216,7 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
     return [f"it points {twice} times to an original that another row has"] if twice else []
 
 
-def _published_leaves(
+def published_leaves(
     findings: Findings, claims: Claims, payload: Payload, originals: Originals, kept: Kept | None, counts: list[Array]
 ) -> list[Array] | None:
     """Return, per column, the published leaf of each distinct value and of the missing one."""
@@ -244,12 +243,14 @@ def _plain(q: Quasi, column: Column) -> list[object]:
     return [str(value).lower() for value in listed] if q.type == "bool" and isinstance(q, Leaves) and q.rest else listed
 
 
-def _codes(q: Quasi, column: Column, scale: Scale, leaves: Array) -> Array:
+def codes_of(q: Quasi, column: Column, scale: Scale, leaves: Array) -> Array:
+    """Return the code of every original in a column."""
     table = leaves if isinstance(q, Leaves) else np.append(scale.code(numbers_of(column.values)), np.int32(0))
     return table[column.index]
 
 
-def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> bool:
+def check_covers(findings: Findings, claims: Claims, payload: Payload, behind: Behind) -> bool:
+    """Judge whether every cell covers its original."""
     problems = []
     for m, (q, own) in enumerate(zip(claims.quasi, behind.codes, strict=True)):
         cell = payload.cells.cell[m]
@@ -258,7 +259,7 @@ def _check_covers(findings: Findings, claims: Claims, payload: Payload, behind: 
     return findings.judge("covers", problems, "every cell covers its original")
 
 
-def _check_own_value(findings: Findings, payload: Payload, behind: Behind) -> None:
+def check_own_value(findings: Findings, payload: Payload, behind: Behind) -> None:
     """Check Definition 3.1(d) of the NSVDist paper: a row leaves its person's sensitive value possible."""
     own = behind.sensitive
     if own is None:
@@ -341,14 +342,14 @@ def _check_members(findings: Findings, claims: Claims, payload: Payload, behind:
     found = cells.size.copy()
     found[at] = meeting.sum(axis=1)
     judged = claims.homogeneous or on_rings or any(c.name == "k" and c.ok is not None for c in findings.checks)
-    _judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=judged)
+    judge_members(findings, claims, payload, found, exact=len(at) == cells.n_groups, k_judged=judged)
     if counts is not None and not claims.in_shares:
         wrong = np.asarray((counts > meeting[cells.group]).any(axis=1))
         problems = wrong_rows(wrong, "count members that no covered original can be")
         findings.judge("members", problems, "every counted member is a covered original")
 
 
-def _judge_members(
+def judge_members(
     findings: Findings, claims: Claims, payload: Payload, found: Array, *, exact: bool, k_judged: bool
 ) -> None:
     """Judge how many originals fit each row: that is k, unless k was judged by groups, rings or members."""

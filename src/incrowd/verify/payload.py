@@ -10,7 +10,7 @@ import polars as pl
 
 from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array
-from incrowd.verify.groups import Cells, distinct_cells, make_cells
+from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
@@ -49,12 +49,15 @@ class Payload:
         How the cells of each quasi-identifier were coded.
     told
         The sensitive columns. `values`, `exact` and `counts` are those of the only one; of several, `about` shows one.
+    weights
+        How many released rows each row stands for; ``None``: itself.
     """
 
     frame: Frame
     cells: Cells
     scales: list[Scale]
     told: tuple[Told, ...]
+    weights: Array | None = None
 
     def about(self, column: int) -> Payload:
         """Return the rows as if one sensitive column were the only one."""
@@ -92,14 +95,21 @@ class Payload:
         return [scale.n_codes for scale in self.scales]
 
 
-def read_payload(findings: Findings, claims: Claims, frame: Frame, *, labelled: bool) -> Payload | None:
-    """Return the payload in numbers, or ``None`` when it is too broken to look further."""
+def read_payload(
+    findings: Findings, claims: Claims, frame: Frame, *, labelled: bool, weights: Array | None = None
+) -> Payload | None:
+    """Return the payload in numbers, or ``None`` when it is too broken to look further.
+
+    With `weights`, each row of the frame stands for so many released ones.
+    """
     if not _check_columns(findings, claims, frame, labelled=labelled):
         return None
     found = _check_cells(findings, claims, frame)
     if found is None:
         return None
     cells, scales = found
+    if weights is not None:
+        cells = replace(cells, size=count_weights(cells.group, weights, cells.n_groups))
     told = []
     for secret in claims.secrets:
         if secret.values is None:
@@ -110,7 +120,7 @@ def read_payload(findings: Findings, claims: Claims, frame: Frame, *, labelled: 
         if counts is None:
             return None
         told.append(Told(secret.values, None, counts))
-    return Payload(frame, cells, scales, tuple(told))
+    return Payload(frame, cells, scales, tuple(told), weights)
 
 
 def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:

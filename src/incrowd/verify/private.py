@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,16 @@ class Kept:
     rings: pl.DataFrame | None = None
 
 
-def read_private(findings: Findings, claims: Claims, private: Mapping[str, Any] | None) -> Kept | None:
-    """Return the owner's files, after judging whether all that is needed is there and nothing else."""
+def read_private(
+    findings: Findings, claims: Claims, private: Mapping[str, Any] | None, *, apart: Collection[str] = ()
+) -> Kept | None:
+    """Return the owner's files, after judging whether all that is needed is there and nothing else.
+
+    Those named in `apart` are read elsewhere.
+    """
     if private is None:
         return None
-    needed = claims.evidence
+    needed = [name for name in claims.evidence if name not in apart]
     lacking = [name for name in needed if name not in private]
     strange = [str(name)[:40] for name in private if name not in needed]
     if list(private) == ["rows"]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.errors import counted
 from incrowd.verify.domain import Array
-from incrowd.verify.groups import combine, relabel
+from incrowd.verify.groups import combine, count_weights, relabel
 from incrowd.verify.levels import (
     TOLERANCE,
     Distributions,
@@ -74,16 +74,16 @@ def _check_values(findings: Findings, claims: Claims, payload: Payload, others: 
 def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, others: Sequence[Told]) -> None:
     """Check what is promised against somebody who has learned another sensitive column of a person."""
     promises = [promise for promise in about_values(claims) if promise.others_known]
-    if not promises:
+    if not promises or payload.exact is None:  # of distributions it cannot hold: the manifest is refused for it
         return
-    assert payload.exact is not None  # the manifest was refused otherwise
     marginal, n_rows = marginal_of(claims, payload), payload.frame.height
     for promise in promises:
         problems, n_parts = [], 0
         for other in others:
             assert other.exact is not None
             part = combine([payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows)
-            found = Distributions.of_rows(part, payload.exact, int(part.max(initial=-1)) + 1, payload.n_values)
+            n_own = int(part.max(initial=-1)) + 1
+            found = Distributions.of_rows(part, payload.exact, n_own, payload.n_values, payload.weights)
             wrong = broken(promise, found, marginal)
             n_parts += len(wrong)
             problems += (
@@ -95,6 +95,8 @@ def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, o
 def marginal_of(claims: Claims, payload: Payload) -> Array | None:
     """Return how often each sensitive value occurs in the whole release, ``None`` if it is not told exactly."""
     if payload.exact is not None:
+        if payload.weights is not None:
+            return count_weights(payload.exact, payload.weights, payload.n_values)
         return np.bincount(payload.exact, minlength=payload.n_values)
     return claims.sensitive.counts if claims.sensitive is not None and not claims.joined else None
 
@@ -142,7 +144,8 @@ def distributions_of(claims: Claims, payload: Payload) -> tuple[Distributions | 
     first = payload.cells.first
     if payload.exact is None or claims.sensitive is None or not claims.homogeneous:
         return None, first, "groups"
-    return Distributions.of_rows(payload.cells.group, payload.exact, len(first), payload.n_values), first, "groups"
+    values = Distributions.of_rows(payload.cells.group, payload.exact, len(first), payload.n_values, payload.weights)
+    return values, first, "groups"
 
 
 def promise_name(promise: Promise) -> str:
@@ -239,7 +242,7 @@ def check_lkc(findings: Findings, claims: Claims, payload: Payload, promise: Pro
         wrong = above_share(found.measure(tops), found.measure(totals), limit)
         problems += [f"{wrong.sum()} rows have a share above C"] if wrong.any() else []
         found = None
-    smallest, surest, small, sure = len(cells.group), 0.0, 0, 0
+    smallest, surest, small, sure = int(cells.size.sum()), 0.0, 0, 0
     for columns in combinations(range(len(claims.quasi)), n_together):
         each = [cells.of_groups(m) for m in columns]
         joined = combine(each, [len(cells.lo[m]) for m in columns], cells.n_groups)

@@ -42,16 +42,24 @@ def check_other(findings: Findings, claims: Claims, payload: Payload, original: 
     for name in claims.other if not claims.in_shares else ():
         same = shows(payload.frame[name], behind[name], claims.tokens)
         problems += wrong_rows(~same, f"have a value of {name!r} that is not their original's")
-    hidden = list(_hidden(claims, payload, behind))
-    for name in claims.other:
-        revealed = [secret for secret in hidden if reveals(behind[name], behind[secret])]
-        problems += [f"column {name!r} reveals the originals of {secret!r}" for secret in revealed]
+    problems += revealing(claims, payload, behind)
     unique = [name for name in claims.other if is_nearly_unique(payload.frame[name])]
     noted = f"; nearly unique, so be sure that nobody knows them: {', '.join(map(repr, unique))}" if unique else ""
     problems = [*problems, noted.removeprefix("; ")] if problems and noted else problems
     findings.judge(
         "other columns", problems, f"{counted(len(claims.other), 'column')}, none reveals what is hidden{noted}"
     )
+
+
+def revealing(claims: Claims, payload: Payload, behind: pl.DataFrame) -> list[str]:
+    """Say which columns that are kept as they are reveal one that the release hides, by the originals of its rows."""
+    hidden = list(_hidden(claims, payload, behind))
+    return [
+        f"column {name!r} reveals the originals of {secret!r}"
+        for name in claims.other
+        for secret in hidden
+        if reveals(behind[name], behind[secret])
+    ]
 
 
 def _hidden(claims: Claims, payload: Payload, behind: pl.DataFrame) -> Iterator[str]:

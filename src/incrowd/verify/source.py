@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io as memory
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,19 @@ def reading_hints(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
     Untouched text is compared as it stands, and truth values may be written as words or as numbers.
     """
     manifest, _ = read_json(folder / "manifest.json", [])
+    return hints_of(manifest, folder)
+
+
+def dataset_hints(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the same of a release in a Parquet dataset."""
+    cover, _ = read_json(folder / io.DATASET_COVER, [])
+    return hints_of(_get(cover, "manifest"), folder, [io.part_name(0)])
+
+
+def hints_of(
+    manifest: object, folder: Path, tables: Sequence[str] | None = None
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return what `reading_hints` does; `tables` are the files of a release of rows."""
     if not isinstance(manifest, dict):
         return {}, [], []  # the manifest is not what it should be: its own check says so
     if is_projections(manifest):
@@ -62,7 +75,7 @@ def reading_hints(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
         entries = [*_list(manifest.get("quasi")), *(about if isinstance(about, list) else [about])]
         named = [entry for entry in entries if is_text(_get(entry, "name"))]
         coded = {_get(entry, "name"): _get(entry, "type") for entry in named}
-        others, files = _list(manifest.get("other")), ["release.parquet"]
+        others, files = _list(manifest.get("other")), list(tables or ["release.parquet"])
     schema: dict[str, pl.DataType] = {}
     for file in files:
         try:

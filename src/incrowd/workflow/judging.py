@@ -29,6 +29,7 @@ def verify(
     original: Source = None,
     *,
     private: str | Path | None = None,
+    by_batches: bool = False,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -40,14 +41,20 @@ def verify(
     ----------
     private
         The owner's private folder, if it does not lie where it is by default.
+    by_batches
+        Look through a Parquet dataset and its original a part at a time: memory does not grow with the rows.
     query, reading
         What to ask a database for, and how else the original (or the table) is to be read.
     foreign
         The parameters of `incrowd.verify.verify_table`: quasi, sensitive, k, l, l_kind, t, alpha.
     """
     from incrowd.verify import verify as check
+    from incrowd.verify.streamed import verify_dataset
 
     with working(run) as work:
+        if by_batches:
+            how = settings(reading, query)
+            return verify_dataset(str(release), original, private=private, reading=how, progress=work)
         return check(release, original, private=private, reading=settings(reading, query), progress=work, **foreign)
 
 

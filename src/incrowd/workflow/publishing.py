@@ -40,7 +40,7 @@ class Publication:
     Attributes
     ----------
     release
-        What was published.
+        What was published; a `DatasetRelease`, which has no rows, if another engine than the local one was asked for.
     folder, private
         Where it is, and where the owner's part is; of a table in a database its address, without a password.
     overview
@@ -135,6 +135,8 @@ def publish(
     replace: bool = False,
     dataset: bool = False,
     force: bool = False,
+    engine: str = "local",
+    memory: str | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -167,6 +169,9 @@ def publish(
         Write the folder as a Parquet dataset.
     force
         Try it even if the memory will not do.
+    engine, memory
+        ``"streamed"`` publishes by way of the disk what does not fit, and takes no more than so much memory; the
+        output is a Parquet dataset. See docs/scale.md.
     query, reading
         What to ask a database for, and how else the source is to be read; the schema may say that, too.
     """
@@ -174,6 +179,19 @@ def publish(
     from incrowd.publish import default_method, make
     from incrowd.release.elsewhere import refuse_early, save_to
 
+    if engine != "local":
+        from incrowd.workflow.scaling import publish_by_batches
+
+        return publish_by_batches(
+            source, schema, output,
+            engine=engine, memory=memory, method=method, parameters=parameters, seed=seed, domains=domains,
+            reading=reading, run=run,
+            attacked=attacked, ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private,
+            append=append, replace=replace, query=query,
+        )  # fmt: skip
+    if memory is not None:
+        fact = "Parameter memory is for other engines than 'local'"
+        raise ParameterError(fact, "use engine='streamed', which keeps to it, or leave it out")
     place, existing = io.place_of(output, dataset=dataset), _existing(append=append, replace=replace)
     kept = place.private if private is None else Path(private)
     refuse_early(place, kept, existing)
@@ -187,7 +205,7 @@ def publish(
         fact = "Parameter refuse_repeat needs a ledger, which records earlier releases"
         raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
-    with working(run) as work, _privacy_warnings() as raised:
+    with working(run) as work, collect_warnings() as raised:
         if not force:
             refuse_unreadable(source)
         found: list[str] = []
@@ -296,7 +314,7 @@ def _attack_first(release: Release, frame: pl.DataFrame, folders: Sequence[str],
 
 
 @contextmanager
-def _privacy_warnings() -> Iterator[list[str]]:
+def collect_warnings() -> Iterator[list[str]]:
     """Collect what a method warns of; other warnings are passed on."""
     raised: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

@@ -1,0 +1,149 @@
+"""Several sensitive columns in a part of the cases, drawn by a generator of its own: all others stay as they are."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+import incrowd as ic
+from checks.gauntlet.columns import sensitive_values
+from incrowd.schema.schema import Attribute, Role
+
+SHARE = 0.2
+"""Part of the cases that is changed here."""
+
+ONE_ONLY = ("nhaa", "pais", "dmpd", "pareto_dmpd")
+"""Methods that protect one sensitive column."""
+
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What a case asks for; `must` is the only error that is right, if there is one."""
+
+    frame: pl.DataFrame
+    schema: ic.Schema
+    parameters: dict[str, Any]
+    must: str | None = None
+
+
+def more_secrets(rng: random.Random, method: str, asking: Asking, tokens: tuple[str, ...], *, plain: bool) -> Asking:
+    """Return what is asked for, at times with more sensitive columns, or with limits of its own for the one."""
+    if rng.random() >= SHARE:
+        return asking
+    frame, first = asking.frame, asking.schema.secrets[0]
+    names = [first, *(f"{first}{end}" for end in rng.choice(((), ("+",), ("+",), ("+",), ("+", "-"))))]
+    for name in names[1:]:
+        values = frame[first] if rng.random() < 0.05 else _values(rng, frame.height, tokens, plain=plain)
+        frame = frame.insert_column(rng.randrange(frame.width + 1), values.alias(name))
+    rng.shuffle(names)
+    codes = {name: _codes(rng, frame[name]) for name in names} if not plain else {}
+    parameters = {name: value for name, value in asking.parameters.items() if name not in _LIMITS}
+    given, limits = _limits(rng, method, names, plain=plain)
+    if parameters.get("C") is not None:
+        given, limits = {}, {}
+    if (
+        any((given, *limits.values()))
+        and method not in (*ONE_ONLY, "nsvdist")
+        and len(names) > 1
+        and rng.random() < 0.35
+    ):
+        given["others_known"] = True
+    must = _must(rng, method, names, parameters, given, limits)
+    schema = _schema(rng, asking.schema, names, codes, limits)
+    return Asking(frame, schema, parameters | given, must)
+
+
+def _values(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) -> pl.Series:
+    if plain or rng.random() < 0.4:
+        return pl.Series([rng.choice(("a", "b", "c")[: rng.choice((2, 3))]) for _ in range(n)], dtype=pl.String())
+    return sensitive_values(rng, n, tokens, plain=plain)
+
+
+def _codes(rng: random.Random, column: pl.Series) -> tuple[str, ...]:
+    """Return a value that means missing in this column, and one that nobody has."""
+    values = column.drop_nulls().unique(maintain_order=True).to_list()
+    if rng.random() < 0.8 or not values or type(values[0]) not in (int, str):
+        return ()
+    text = str(rng.choice(values))
+    return (text, "-9") if text and text == text.strip() and len(text) < 40 and text != "-9" else ("-9",)
+
+
+def _limits(
+    rng: random.Random, method: str, names: list[str], *, plain: bool
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the parameters that the method is given, and the limits that the schema has for each column."""
+    each = {name: _of_one(rng, method, plain=plain) for name in names}
+    if rng.random() < 0.4:
+        each[rng.choice(names)] = {}
+    way = rng.choice(("one", "mapping", "mapping", "schema", "mixed", "both"))
+    if way == "one":
+        return _of_one(rng, method, plain=plain), {}
+    if way == "schema" or method in ONE_ONLY:
+        return {}, each
+    if way == "both":  # one setting for all, and another kind for one
+        more = {} if method == "nsvdist" else {"alpha": rng.choice((0.8, 0.9))}
+        return {"l": rng.choice((1.1, 1.2))}, {rng.choice(names): more}
+    held = {rng.choice(names)} if way == "mixed" else set()
+    mapped = [name for name in rng.sample(names, len(names)) if name not in held]
+    keys = [key for key in _LIMITS if any(key in each[name] for name in mapped)]
+    given = {key: {name: each[name][key] for name in mapped if key in each[name]} for key in keys}
+    return given, {name: each[name] for name in held}
+
+
+def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
+    """Return the limits of one column."""
+    l = rng.choice((1.1, 1.2, 1.3)) if plain else rng.choice((1, 1.1, 1.25, 1.5, 2))
+    if method in (*ONE_ONLY, "nsvdist"):
+        return {"l": rng.choice((1, 2)) if method == "nhaa" else l}
+    kind = rng.choice(("frequency", "frequency", "distinct", "entropy", "recursive", "t", "ordered", "alpha", "all"))
+    found: dict[str, dict[str, Any]] = {
+        "t": {"t": rng.choice((0.2, 0.4, 0.6))},
+        "ordered": {"t": 0.4, "ordered": not plain},
+        "alpha": {"alpha": rng.choice((0.8, 0.9) if plain else (0.5, 0.7, 0.9))},
+        "all": {"l": l, "t": 0.6, "alpha": 0.95},
+        "distinct": {"l": 2, "l_kind": "distinct"},
+        "recursive": {"l": 2, "l_kind": "recursive", "c": rng.choice((3.0, 5.0))},
+    }
+    return found.get(kind, {"l": l, "l_kind": kind})
+
+
+def _must(
+    rng: random.Random, method: str, names: list[str], parameters: dict[str, Any], given: dict[str, Any],
+    limits: dict[str, dict[str, Any]],
+) -> str | None:  # fmt: skip
+    """Say which error is the only right one; at times ask for what cannot be."""
+    if len(names) > 1 and (method in ONE_ONLY or parameters.get("mode") == "paper"):
+        return "IncompatibleError"
+    if method == "nsvdist" and rng.random() < 0.05:
+        limits[names[0]] = limits.get(names[0], {}) | {"t": 0.5}
+        return "IncompatibleError"
+    if len(names) > 1 and method != "nsvdist" and rng.random() < 0.05:
+        given["alpha"] = {names[0]: 0.9} if rng.random() < 0.5 else 0.9
+        limits[names[0]] = {"alpha": 0.8}
+        return "ParameterError"
+    return None
+
+
+def _schema(
+    rng: random.Random, before: ic.Schema, names: list[str], codes: dict[str, tuple[str, ...]],
+    limits: dict[str, dict[str, Any]],
+) -> ic.Schema:  # fmt: skip
+    """Return the schema with all sensitive columns among the others, in their own order."""
+    attributes = [own for own in before.attributes.values() if own.role is not Role.SENSITIVE]
+    places = sorted(rng.randrange(len(attributes) + 1) for _ in names)
+    for at, name in reversed(list(zip(places, names, strict=True))):
+        own = Attribute(name, Role.SENSITIVE, missing=codes.get(name, ()), limits=limits.get(name, {}))
+        attributes.insert(at, own)
+    kept = before.target if before.target in before.other else None
+    return ic.Schema.of(
+        [replace(own) for own in attributes],
+        target=kept or rng.choice((None, *names)),
+        missing=before.missing,
+        missing_tokens=before.missing_tokens,
+        rest=before.rest,
+    )

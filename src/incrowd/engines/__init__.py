@@ -1,0 +1,36 @@
+"""Engines: the same release of tables that do not fit the memory, on one machine or on a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from incrowd.engines.choosing import require_cuts
+from incrowd.engines.released import DatasetRelease
+from incrowd.engines.streamed import publish_streamed
+from incrowd.errors import ParameterError
+from incrowd.publish.publisher import Publisher
+from incrowd.schema import Schema
+
+__all__ = ["ENGINES", "DatasetRelease", "publish", "publish_streamed", "require_cuts"]
+
+ENGINES = ("local", "streamed")
+
+
+def publish(
+    source: Any,  # noqa: ANN401
+    schema: Schema,
+    publisher: Publisher[Any],
+    output: str | Path | None,
+    *,
+    engine: str,
+    **settings: Any,  # noqa: ANN401
+) -> DatasetRelease:
+    """Publish a table by an engine of this name; see `publish_streamed` for the settings."""
+    if engine not in ENGINES[1:]:
+        fact = f"There is no engine {engine!r}"
+        raise ParameterError(fact, f"use one of {', '.join(ENGINES)}")
+    if output is None:
+        fact = f"The engine {engine!r} writes a release and returns no rows"
+        raise ParameterError(fact, "name the folder: output='release'")
+    return publish_streamed(source, schema, publisher, output, **settings)

@@ -1,0 +1,185 @@
+"""Distinct rows: a table of any length becomes the different rows that it has, each with how often it occurs.
+
+What a method that cuts looks at are a few columns, of which even long tables have few different rows: they fit the
+memory where the rows do not. Every row keeps the number of its distinct row, on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from incrowd.errors import InputError, counted
+from incrowd.io import Batches
+from incrowd.kernels.groups import label_more
+from incrowd.publish.publisher import Progress
+
+Codes = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+_SLOTS = 1 << 10
+_MISSING = 0  # the code of a missing value
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct rows of some columns.
+
+    Attributes
+    ----------
+    rows
+        The values of each distinct row, as they came.
+    weights
+        How many rows are equal to it.
+    file
+        The number of each row's distinct row, int32, in the order of the table.
+    batches
+        The table; of a text file the types are known now.
+    """
+
+    rows: pl.DataFrame
+    weights: Int64
+    file: Path
+    batches: Batches
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return int(self.weights.sum())
+
+    def of_rows(self, size: int) -> Iterator[Codes]:
+        """Yield the numbers of the rows' distinct rows, so many at a time."""
+        with self.file.open("rb") as handle:
+            while len(numbers := np.fromfile(handle, np.int32, size)):
+                yield numbers
+
+
+class _Labels:
+    """Numbers for distinct rows of codes, in the order in which they first occur, over many batches."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._slots = np.full(_SLOTS, -1, np.int32)
+        self._hashes = np.empty(_SLOTS // 2, np.uint64)
+        self._firsts = np.empty((_SLOTS // 2, n_columns), np.int32)
+        self.n = 0
+
+    def label(self, codes: Codes) -> Int64:
+        """Return the number of each row."""
+        labels, self._slots, self._hashes, self._firsts, n = label_more(
+            codes, self._slots, self._hashes, self._firsts, self.n
+        )
+        self.n = int(n)
+        return labels
+
+    @property
+    def firsts(self) -> Codes:
+        """The distinct rows."""
+        return self._firsts[: self.n]
+
+
+class Dictionary:
+    """The distinct values of a column, by codes in the order in which they first occur; 0 is the missing value."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name, self._most = name, most
+        self._names = pl.Series(name, [], pl.String())
+        self._enum = pl.Enum([])
+        self._numbers = _Labels(2)
+        self._dtype: pl.DataType | None = None
+
+    def encode(self, column: pl.Series) -> Codes:
+        """Return the code of each value."""
+        self._dtype = column.dtype
+        codes = self._encode_text(column) if column.dtype == pl.String else self._encode_numbers(column)
+        if len(self._names) + self._numbers.n > self._most:
+            fact = f"Column {self._name!r} has more than {self._most} distinct values"
+            raise InputError(fact, "give it bins or round it, drop it, or give the run more memory")
+        return codes
+
+    def _encode_text(self, column: pl.Series) -> Codes:
+        found = column.cast(self._enum, strict=False)
+        if found.null_count() > column.null_count():
+            late = column.filter(found.is_null() & column.is_not_null()).unique(maintain_order=True)
+            self._names = pl.concat([self._names, late])
+            self._enum = pl.Enum(self._names)
+            found = column.cast(self._enum)
+        codes = found.to_physical().cast(pl.Int32()) + (_MISSING + 1)
+        return codes.fill_null(_MISSING).to_numpy()
+
+    def _encode_numbers(self, column: pl.Series) -> Codes:
+        bits = _bits(column)
+        codes = self._numbers.label(bits.view(np.int32).reshape(-1, 2)).astype(np.int32) + np.int32(_MISSING + 1)
+        return np.where(column.is_null().to_numpy(), np.int32(_MISSING), codes) if column.null_count() else codes
+
+    @property
+    def values(self) -> pl.Series:
+        """The value of each code, the missing one first."""
+        missing = pl.Series(self._name, [None], self._dtype or pl.String())
+        if self._dtype is None or self._dtype == pl.String:
+            return pl.concat([missing, self._names])
+        bits = np.ascontiguousarray(self._numbers.firsts).view(np.int64).ravel()
+        numbers = bits.view(np.float64) if self._dtype.is_float() else bits
+        return pl.concat([missing, pl.Series(self._name, numbers).cast(self._dtype)])
+
+
+def _bits(column: pl.Series) -> Int64:
+    """Return numbers, days, times and truth values as 64 bits, equal ones alike."""
+    if column.dtype.is_float():
+        floats = column.cast(pl.Float64()).fill_null(0.0).to_numpy() + 0.0  # one zero
+        return np.ascontiguousarray(floats).view(np.int64)
+    plain = column.cast(pl.Int8()) if column.dtype == pl.Boolean else column.to_physical()
+    return np.ascontiguousarray(plain.cast(pl.Int64()).fill_null(0).to_numpy())
+
+
+def find_distinct(
+    batches: Batches, columns: Sequence[str], file: Path, most: int, progress: Progress, also: Sequence[str] = ()
+) -> Distinct:
+    """Go through a table once, and return the distinct rows of some columns.
+
+    Parameters
+    ----------
+    file
+        Where to write the number of each row's distinct row.
+    most
+        How many distinct rows, or values of a column, may be kept.
+    also
+        Columns of which the distinct values are wanted, too: of text, to find its type.
+    """
+    known = {name: Dictionary(name, most) for name in dict.fromkeys([*columns, *(also if batches.is_text else ())])}
+    labels, n_rows = _Labels(len(columns)), 0
+    weights = np.zeros(_SLOTS, np.int64)
+    progress("counting rows", 0, 0)
+    with file.open("wb") as handle:
+        for batch in batches.iterate(list(known)):
+            codes = {name: known[name].encode(batch[name]) for name in known}
+            numbers = labels.label(np.column_stack([codes[name] for name in columns]))
+            if labels.n > most:
+                raise _too_many(most, n_rows + batch.height, labels.n)
+            if len(weights) < labels.n:
+                weights = np.concatenate([weights, np.zeros(max(labels.n, len(weights)), np.int64)])
+            weights += np.bincount(numbers, minlength=len(weights))
+            numbers.astype(np.int32).tofile(handle)
+            n_rows += batch.height
+            progress("counting rows", n_rows, 0)
+    typed, values = _settled(batches, known)
+    rows = pl.DataFrame([values[name].gather(labels.firsts[:, m]) for m, name in enumerate(columns)])
+    return Distinct(rows, weights[: labels.n].copy(), file, typed)
+
+
+def _settled(batches: Batches, known: Mapping[str, Dictionary]) -> tuple[Batches, Mapping[str, pl.Series]]:
+    from incrowd.io import Findings  # noqa: PLC0415
+
+    return batches.settled({name: each.values for name, each in known.items()}, Findings())
+
+
+def _too_many(most: int, n_rows: int, n_distinct: int) -> InputError:
+    fact = (
+        f"The table has too many different rows for the memory that was given: {n_distinct} in the first "
+        f"{counted(n_rows, 'row')}, and {most} fit"
+    )
+    return InputError(fact, "allow more with memory=..., give numbers bins, or use fewer quasi-identifiers")

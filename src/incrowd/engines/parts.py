@@ -1,0 +1,59 @@
+"""The files of a Parquet dataset that is a release: parts of equal length, and the manifest beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from incrowd import io
+from incrowd.engines.choosing import Shown
+
+PART_ROWS = io.PART_ROWS
+
+
+class Parts:
+    """Writes rows as they come into parts of equal length."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._number = folder, 0
+        self._waiting: list[pl.DataFrame] = []
+        self._n_waiting = 0
+
+    def write(self, rows: pl.DataFrame) -> None:
+        """Take the next rows of the release."""
+        self._waiting.append(rows)
+        self._n_waiting += rows.height
+        while self._n_waiting >= PART_ROWS:
+            self._write_part()
+
+    def close(self) -> None:
+        """Write what is left; an empty release has one empty part."""
+        if self._n_waiting or not self._number:
+            self._write_part()
+
+    def _write_part(self) -> None:
+        rows = pl.concat(self._waiting)
+        io.write_canonical_parquet(rows.head(PART_ROWS), self._folder / io.part_name(self._number))
+        self._number += 1
+        self._waiting = [rows.slice(PART_ROWS)]
+        self._n_waiting = self._waiting[0].height
+
+
+def repeated(shown: Shown) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a release without *other* columns, a part at a time: each distinct one as often as it is."""
+    ends = np.cumsum(shown.counts)
+    for start in range(0, int(ends[-1]), PART_ROWS):
+        stop = min(start + PART_ROWS, int(ends[-1]))
+        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+        times = np.diff(np.concatenate([[start], ends[first:last], [stop]]))
+        yield shown.rows[first : last + 1][np.repeat(np.arange(len(times)), times)]
+
+
+def with_others(rows: pl.DataFrame, other: pl.DataFrame, n_secrets: int) -> pl.DataFrame:
+    """Put *other* columns where they belong: before the sensitive ones, which are the last."""
+    columns = rows.get_columns()
+    at = len(columns) - n_secrets
+    return pl.DataFrame([*columns[:at], *other.get_columns(), *columns[at:]])
