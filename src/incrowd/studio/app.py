@@ -149,6 +149,7 @@ def _project(projects: Projects, request: Request) -> Project:
 
 async def _start(projects: Projects, _request: Request) -> Response:
     """Show the first page; a table of the command line is led to once it is read."""
+    projects.prepare()
     opening, problem = projects.opening, None
     if opening is not None and not opening.is_active:
         projects.opening = None

@@ -14,6 +14,8 @@ from incrowd.studio.jobs import Job
 from incrowd.studio.names import as_argument, explain, shown_name
 from incrowd.studio.project import Project
 
+_HEAD_START = 0.3  # seconds for a browser to get the style sheet and the script of the first page
+
 
 class Projects:
     """All projects of a studio.
@@ -29,6 +31,8 @@ class Projects:
         The projects by id.
     opening
         How far the table of the command line is; its result is a project.
+    later
+        What begins after the first page: it loads libraries, which takes the processors.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,12 +40,21 @@ class Projects:
         self.all: dict[str, Project] = {}
         self.turn = threading.Lock()
         self.opening: Job | None = None
+        self.later: Callable[[], object] | None = None
 
     def open(self, path: Path) -> Callable[[], Job]:
         """Announce a table of this computer, and return what begins to read it."""
         name = shown_name(path.name)
-        job = self.opening = Job("open", {"name": name}, turn=self.turn)
+        job = self.opening = Job("open", {"name": name}, turn=self.turn, stage="starting")
         return lambda: job.start(lambda run: self.add(name, path, self.room(), run=run))
+
+    def prepare(self) -> None:
+        """Begin what the first page does not wait for, once it is on its way."""
+        begin, self.later = self.later, None
+        if begin is not None:
+            timer = threading.Timer(_HEAD_START, begin)
+            timer.daemon = True
+            timer.start()
 
     def add(
         self, name: str, source: Path, folder: Path, *, words: tuple[str, ...] = (), run: Run | None = None

@@ -7,7 +7,6 @@ import os
 import secrets
 import socket
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from incrowd.studio.guard import Guard
 from incrowd.studio.projects import Projects
 
 _HOST = "127.0.0.1"  # never another: the studio has no passwords, and its data is private
-_HEAD_START = 0.5  # seconds for a browser to get the first page before the processors load libraries
 _OPENER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>incrowd studio</title>
 <meta http-equiv="refresh" content="0;url={address}"></head><body></body></html>"""
 
@@ -46,7 +44,7 @@ def run(
     with _listening(port) as listener, private_folder() as folder, _silent(folder):
         number = listener.getsockname()[1]
         projects = Projects(folder)
-        begin = _load_libraries if data is None else projects.open(_existing(Path(data)))
+        projects.later = _load_libraries if data is None else projects.open(_existing(Path(data)))
         server = _Server(
             uvicorn.Config(
                 Guard(make_app(projects), port=number, token=token), log_config=None, log_level="critical",
@@ -56,11 +54,8 @@ def run(
         )  # fmt: skip
         address = f"http://{_HOST}:{number}/?token={token}"
 
-        loading = threading.Timer(_HEAD_START, begin)
-
         def ready() -> None:
             tell(address)
-            loading.start()
             if opened is not None:
                 page = folder / "open.html"
                 page.touch(mode=0o600)
@@ -71,7 +66,6 @@ def run(
         try:
             server.run(sockets=[listener])
         finally:
-            loading.cancel()
             projects.end()
 
 
