@@ -276,3 +276,10 @@ def test_forged_manifests_are_refused_and_end_no_check():
     assert any("only groups with exact values can keep it" in problem for problem in verdict.violations)
     told = {"quasi": [], "sensitive": [{"name": "ill", "form": "shares", "values": []}]}
     assert for_people(told, frame).equals(frame)
+
+
+def test_a_release_without_a_sensitive_column_counts_nothing():
+    frame = people(30)
+    release = ic.Mondrian(k=3).publish(frame, ic.Schema(quasi={"age": ic.Intervals()}, rest="drop"), seed=1)
+    assert release.sensitive_counts().tolist() == []
+    assert release.each_secret() == [release]

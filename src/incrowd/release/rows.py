@@ -220,7 +220,7 @@ class RowRelease(Release):
         """Return how often each sensitive value occurs, as far as it is published."""
         if self.sensitive is not None:
             return np.bincount(self.sensitive, minlength=len(self.sensitive_values))
-        return np.array(self._sensitive.counts or (), np.int64)
+        return np.array(self._sensitive.counts or (), np.int64) if self.secrets else np.empty(0, np.int64)
 
     def coded(self, *, labels: bool = True) -> pl.DataFrame:
         """Return the content of release.parquet: labels and bounds of cells, the rest as it is."""
