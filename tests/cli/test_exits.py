@@ -11,6 +11,7 @@ import pytest
 from test_publish_errors import SECRET, home, publish, run  # noqa: F401
 
 import incrowd as ic
+from incrowd.cli.commands import whole_command
 from incrowd.release import Release, folder
 from incrowd.runs import Run
 
@@ -87,6 +88,7 @@ def test_control_c_while_libraries_load(home, monkeypatch, capsys):  # noqa: F81
                 sending(signal.SIGINT)()
 
     monkeypatch.delitem(sys.modules, "incrowd.cli.app")
+    whole_command.cache_clear()
     monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
     assert publish(monkeypatch, capsys) == (130, "", "Stopped. Nothing was written.\n")
 

@@ -4,13 +4,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer
 from test_publish_errors import home, run  # noqa: F401
 
 import incrowd as ic
 from incrowd.cli import settings
-from incrowd.cli.app import app
-from incrowd.cli.commands import Command, equip
+from incrowd.cli.commands import Command, whole_command
 
 FILE = """
 [publish]
@@ -38,8 +36,7 @@ def commands(command, path=()):
 
 
 def every_command():
-    equip(app)
-    return dict(commands(typer.main.get_command(app)))
+    return dict(commands(whole_command()))
 
 
 def test_a_file_says_everything_that_a_command_line_can(home, monkeypatch, capsys):  # noqa: F811

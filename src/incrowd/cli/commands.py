@@ -1,10 +1,11 @@
 """What all commands have: settings from files and variables, --no-X for each switch --X, and a log.
 
-`equip` gives it to every command of an app, so that a new command has it too.
+`equip` gives it to every command of an app, so that a new command has it too; `whole_command` is the app made ready.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,15 @@ CONFIG = "incrowd.config"
 """Where a context keeps the name of the file that its settings were read from."""
 
 _SAVE, _HELP = "incrowd.save-config", "incrowd.help"
+
+
+@cache
+def whole_command() -> Any:  # noqa: ANN401 - typer's own copy of click has no public types
+    """Return the command line as one command; typer takes long to make it."""
+    from incrowd.cli.app import app
+
+    equip(app)
+    return typer.main.get_command(app)
 
 
 def equip(app: typer.Typer) -> None:
@@ -72,6 +82,7 @@ class Command(TyperCommand):
         return result
 
 
+@cache
 def _shared_options() -> list[Any]:
     """Return the parameters of `_shared`, made by typer as it makes those of commands."""
     source = typer.Typer(add_completion=False)

@@ -98,11 +98,9 @@ def run() -> None:
         problem: BaseException | None = None
         try:
             _escape_unknown_characters()
-            from incrowd.cli.app import app
-            from incrowd.cli.commands import equip
+            from incrowd.cli.commands import whole_command
 
-            equip(app)
-            code = app(standalone_mode=False, prog_name="incrowd") or DONE
+            code = whole_command()(standalone_mode=False, prog_name="incrowd") or DONE
             code = _stopped() if code == INTERRUPTED else code
         except BaseException as error:
             problem = error
