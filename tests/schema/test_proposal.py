@@ -111,6 +111,12 @@ def test_suspects_are_pointed_out_and_never_taken(tmp_path):
     assert schema.accept_suspects().missing_codes == {"age": ("99",)}
 
 
+@pytest.mark.parametrize("name", ["prénom", "Nom", "apellidos", "氏名", "Familienname", "住所"])
+def test_names_of_people_in_other_languages(name):
+    frame = pl.DataFrame({name: ["a", "b"] * 20, "age": [20 + i % 9 for i in range(40)], "ill": ["x", "y"] * 20})
+    assert ic.Schema.propose(frame, sensitive="ill").identifiers == [name]
+
+
 def test_the_class_to_predict_is_kept_and_named(tmp_path):
     frame = pl.DataFrame(
         {"age": [i * 7 % 20 for i in range(40)], "risk": ["a", "b"] * 20, "ill": ["x", "y", "z", "x"] * 10}

@@ -27,7 +27,8 @@ _FREE_TEXT = 40  # mean length from which text is prose
 _NAMES_PEOPLE = re.compile(
     r"(?:^|[^a-z])(?:(?:first|last|sur|middle|family|given|full|user|vor|nach|familien)?[ _-]?names?|e-?mails?|"
     r"(?:tele)?phone|telefon|mobile?|handy|street|stra(?:ss|ß)e|address|adresse|ssn|iban|passport|"
-    r"uuid|notes?|notiz|comments?|kommentar|remarks?|bemerkung)(?:$|[^a-z])",
+    r"uuid|notes?|notiz|comments?|kommentar|remarks?|bemerkung|"
+    r"(?:pr[eé])?noms?|apellidos?|cognome|courriel|correo|氏名|姓名|名前|住所|電話|メール)(?:$|[^a-z])",
     re.IGNORECASE,
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import IncrowdError, ParameterError
 from incrowd.runs import Run
 from incrowd.studio.jobs import Job
-from incrowd.studio.names import explain
+from incrowd.studio.names import as_number, explain
 
 if TYPE_CHECKING:  # the first page does not wait for what only tables need
     from incrowd import io, workflow
@@ -270,8 +270,32 @@ class Project:
         words = ["incrowd", "publish", *self.words, "-s", "schema.toml"]
         words += ["-m", method] if method else []
         for name, value in parameters.items():
-            words += [f"-{name}", f"{value:g}"] if name in ("k", "l", "t") else [f"--{name}", f"{value:g}"]
+            words += [f"-{name}" if name in ("k", "l", "t") else f"--{name}", as_number(value)]
         return (*words, "-o", "release")
+
+    @property
+    def tried(self) -> str:
+        """The command that repeats what was tried; empty before, and where there is no class to compare by."""
+        job = self.jobs.get("tradeoff")
+        if job is None or job.state != "done" or not job.result.cv:
+            return ""
+        given = {"-m": job.given["methods"], "-k": map(str, job.given["k"]), "--classifiers": [job.result.classifier]}
+        words = ["incrowd", "compare", *self.words, "-s", "schema.toml"]
+        words += [word for option, values in given.items() for word in (option, ",".join(values))]
+        return shlex.join([*words, "--cv", str(job.result.cv), "--samples", "1"])
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The commands that repeat the check, the attacks and the report of a release."""
+        from incrowd.io.reading import FILE_SETTINGS
+
+        reading = self.needs_schema().reading
+        given = {name: value for name in FILE_SETTINGS if (value := getattr(reading, name))}
+        how = [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+        return tuple(
+            shlex.join(["incrowd", *verb, "--original", *self.words, *how])
+            for verb in (("verify", "release"), ("attack", "release"), ("report", "release", "-o", "report.html"))
+        )
 
     def kept(self) -> dict[str, bytes]:
         """Return the project without its data, as files that the command line understands."""
@@ -283,7 +307,8 @@ class Project:
         results = {name: job.result.to_dict() for name, job in self.jobs.items() if name in ("tradeoff", "attack")
                    and job.state == "done"}  # fmt: skip
         if self.latest is not None:
-            files["publish.sh"] = f"# run it beside the table\n{self.latest.command}\n".encode()
+            commands = "\n".join([self.latest.command, *self.checks])
+            files["publish.sh"] = f"# run it beside the table\n{commands}\n".encode()
             results["verdict"] = self.latest.verdict.to_dict()
             results["release"] = self.latest.publication.release.manifest.to_dict()
         for name, found in results.items():

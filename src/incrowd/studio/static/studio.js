@@ -12,13 +12,18 @@ function upload(form) {
   const input = form.querySelector("input[type=file]");
   const status = form.querySelector("[data-status]");
   const box = form.querySelector("[data-error]");
+  const how = form.querySelector("[data-how]");
+  const again = form.querySelector("[data-again]");
+  let latest = null;
 
   async function send(file) {
+    latest = file;
     box.hidden = true;
     status.textContent = `Reading ${file.name} …`;
+    const said = new URLSearchParams([...form.querySelectorAll("[data-how] input")].map((field) => [field.name, field.value]));
     let answer = null;
     try {
-      const response = await fetch(form.dataset.upload, {
+      const response = await fetch(`${form.dataset.upload}?${said}`, {
         method: "POST",
         headers: {"X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream"},
         body: file,
@@ -37,7 +42,13 @@ function upload(form) {
     box.querySelector(".hint").textContent = answer.hint ? `Next step: ${answer.hint}` : "";
     box.hidden = false;
     input.value = "";
+    if (how) {
+      how.open = true;
+      again.disabled = false;
+    }
   }
+
+  if (again) again.addEventListener("click", () => send(latest));
 
   input.addEventListener("change", () => input.files.length && send(input.files[0]));
   if (input.files.length) send(input.files[0]); // chosen before this script was there
