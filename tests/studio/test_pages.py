@@ -76,6 +76,11 @@ def test_two_columns_can_be_sensitive(visitor):
         assert visitor.get(f"/p/{project.id}/{page}").status_code == 200
     project.read_again(replace(project.reading, types={"age": "float"}))
     assert project.schema.with_role(Role.SENSITIVE) == ["job", "disease"]
+    assert project.schema.target == "disease"
+    visitor.post(f"/p/{project.id}/revise", data={"role-1": "sensitive", "role-5": "other", "target": "1"})
+    assert project.schema.target == "age"
+    visitor.post(f"/p/{project.id}/revise", data={"role-1": "identifier", "role-5": "sensitive", "target": "1"})
+    assert project.schema.target == "job"  # of several, the page shows the first
 
 
 def test_two_tables_do_not_disturb_each_other(visitor):

@@ -31,7 +31,7 @@ _LOOK_EVERY = 0.2  # seconds between looks at a job
 _MOST_FIELDS = 20000
 # As in `incrowd.io.FORMATS`, which the first page does not wait for.
 _SUFFIXES = (
-    ".csv,.tsv,.txt,.gz,.bz2,.xz,.zst,.zip,.parquet,.pq,.arrow,.feather,.ipc,.xlsx,.xls,.db,.sqlite,.sqlite3,.duckdb,"
+    ".csv,.tsv,.txt,.gz,.bz2,.xz,.zst,.zip,.parquet,.pq,.arrow,.feather,.ipc,.xlsx,.xls,.db,.sqlite,.sqlite3,.duckdb,.ddb,"
     ".sav,.zsav,.por,.dta,.sas7bdat,.xpt"
 )
 _PAGES = {

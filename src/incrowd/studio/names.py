@@ -34,7 +34,9 @@ def table_suffix(name: str) -> str:
     """Return the suffix under which a table is kept: one of those that we know, in our own spelling."""
     from incrowd import io
 
-    return _known_suffix(name, [suffix for entry in io.FORMATS for suffix in entry.suffixes])
+    known = [suffix for entry in io.FORMATS for suffix in entry.suffixes]
+    # An archive may be named as it likes: what it holds tells the format.
+    return _known_suffix(name, [*known, ".zip"])
 
 
 def model_suffix(name: str) -> str:

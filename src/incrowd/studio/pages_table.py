@@ -10,7 +10,7 @@ from incrowd import io, workflow
 from incrowd.errors import IncrowdError
 from incrowd.schema import Role
 from incrowd.schema.schema import TYPES
-from incrowd.studio.pages import Form, back_to, render
+from incrowd.studio.pages import Form, back_to, in_pages, render
 from incrowd.studio.project import Project
 from incrowd.studio.sending import send
 from incrowd.workflow.revising import kind_of
@@ -88,7 +88,7 @@ def roles(project: Project, _form: Form) -> Response:
             "name": name,
             "role": attribute.role.value,
             "kind": kind_of(attribute.hierarchy),
-            "why": attribute.why,
+            "why": in_pages(attribute.why),
             "recipes": _recipes(attribute.type, kind_of(attribute.hierarchy)),
             **known[name],
         }

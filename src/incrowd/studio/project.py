@@ -141,8 +141,11 @@ class Project:
         from incrowd import workflow
 
         schema = self.needs_schema()
-        free = {n for n, r in roles.items() if r in ("sensitive", "other")}
-        self.schema = workflow.revise(schema, roles=roles, kinds=kinds, target=target if target in free else "")
+        wanted = {name: roles.get(name, attribute.role.value) for name, attribute in schema.attributes.items()}
+        secret = [name for name, role in wanted.items() if role == "sensitive"]
+        if target not in secret and wanted.get(target) != "other":
+            target = secret[0] if len(secret) > 1 else ""  # of several, the page shows the first
+        self.schema = workflow.revise(schema, roles=roles, kinds=kinds, target=target)
 
     def set_hierarchy(self, column: str, spec: Spec | None) -> None:
         """Give a quasi-identifier a hierarchy."""
