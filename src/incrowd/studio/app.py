@@ -59,6 +59,7 @@ _PAGES = {
     "schema.toml": ("GET", "pages_table", "schema_file"),
     "release.zip": ("GET", "pages_result", "release_file"),
     "private.zip": ("GET", "pages_result", "private_file"),
+    "report.pdf": ("GET", "pages_result", "report_pdf"),
     "report.html": ("GET", "pages_result", "report_file"),
 }
 """Pages of a project: how they are asked for, and the function that answers; loaded when they are needed."""
