@@ -6,8 +6,10 @@ import json
 import secrets
 import shlex
 import shutil
+import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -300,13 +302,18 @@ class Project:
             for verb in (("verify", "release"), ("attack", "release"), ("report", "release", "-o", "report.html"))
         )
 
+    @contextmanager
+    def room(self) -> Iterator[Path]:
+        """Yield a folder for what one request puts aside."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            yield Path(name)
+
     def kept(self) -> dict[str, bytes]:
         """Return the project without its data, as files that the command line understands."""
         schema = self.needs_schema()
-        path = self.folder / "schema.toml"
-        path.unlink(missing_ok=True)
-        schema.to_toml(path)
-        files = {"schema.toml": path.read_bytes()}
+        with self.room() as folder:
+            schema.to_toml(folder / "schema.toml")
+            files = {"schema.toml": (folder / "schema.toml").read_bytes()}
         results = {name: job.result.to_dict() for name, job in self.jobs.items() if name in ("tradeoff", "attack")
                    and job.state == "done"}  # fmt: skip
         if self.latest is not None:
@@ -324,8 +331,7 @@ class Project:
 
     def explain(self, error: BaseException) -> IncrowdError:
         """Return an error for people: with the file's own name in place of ours, and nothing of a bug but its place."""
-        names = {str(self.source): self.name, str(self.folder / "tree.csv"): "your tree",
-                 str(self.folder / "tree.json"): "your tree"}  # fmt: skip
+        names = {str(self.source): self.name}
         if self.model is not None:
             names |= {str(self.model.path): self.model.name, self.model.path.name: self.model.name}
         return explain(error, names)
