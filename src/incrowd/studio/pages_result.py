@@ -180,7 +180,7 @@ def project_file(project: Project, _form: Form) -> Response:
 def _defaults(project: Project) -> dict[str, Any]:
     possible = [k for k in _KS if 4 * k <= project.look.rows] or [2]
     usual = default_method(project.needs_schema())
-    return {"methods": list(dict.fromkeys([usual, "mondrian"])), "k": possible[-4:][:4], "classifier": "tree"}
+    return {"methods": list(dict.fromkeys([usual, "mondrian"])), "k": possible[-4:], "classifier": "tree"}
 
 
 def _usual_k(project: Project) -> int:

@@ -105,8 +105,10 @@ def _existing(data: str | Path) -> Path | str:
         return str(data)
     path = Path(data)
     if not path.exists():
-        # What has an @ may be a mistyped address, with a password in it.
-        fact = "There is no such file" if "@" in str(data) else f"There is no file '{path}'"
+        if "@" in str(data):  # perhaps a mistyped address, with a password in it
+            fact = "There is no such file, and the address of a database has :// behind its kind"
+            raise InputError(fact, "write it like this: postgresql://user@host/name#table")
+        fact = f"There is no file '{path}'"
         raise InputError(fact, "check the path, or start without a file and choose one on the page")
     return path.absolute()
 
