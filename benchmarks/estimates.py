@@ -2,7 +2,8 @@
 
     ./dev bench estimates              measures every method, and writes src/incrowd/workflow/costs.json
     ./dev bench estimates mondrian     measures one again (or several), and keeps the others as they are
-    ./dev bench estimates --check      measures the settings of CHECKED with whole commands, and compares
+    ./dev bench estimates --check      measures the settings of CHECKED (all, or of the methods that are named) with
+                                       whole commands, and compares
 
 Each method publishes generated tables of 4 and 12 quasi-identifiers with 2 000 to 200 000 rows, k = 20, in a process
 of its own that has published before, with one worker; a method goes on to larger tables as long as one takes less than
@@ -120,7 +121,7 @@ def main(arguments):
     if given.one:
         measure(given.one)
     elif given.check:
-        check()
+        check(given.methods or [name for name, _, _ in CHECKED])
     else:
         calibrate(given.methods or list(PUBLISHERS))
 
@@ -147,7 +148,7 @@ def write(known):
     COSTS.write_text(json.dumps(known, indent=1) + "\n")
 
 
-def check():
+def check(methods):
     """Compare estimates with whole commands, from a CSV file to a release.
 
     Compared are processor seconds with one worker, which are what somebody waits for on a machine with nothing else
@@ -157,7 +158,7 @@ def check():
     print(
         "| method | rows | quasi-identifiers | estimated | measured | clock | ratios |\n|---|---|---|---|---|---|---|"
     )
-    for method, n_rows, n_columns in CHECKED:
+    for method, n_rows, n_columns in (each for each in CHECKED if each[0] in methods):
         with tempfile.TemporaryDirectory() as name:
             folder, frame = Path(name), people(n_rows, n_columns, seed=7)
             frame.write_csv(folder / "people.csv")
