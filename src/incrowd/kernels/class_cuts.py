@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.class_entries import CLASS, Entries, in_order
 from incrowd.kernels.domains import HAS_MISSING, N_LEVELS, Domains
 from incrowd.kernels.information import conditional_entropy
 from incrowd.kernels.jit import kernel
 from incrowd.kernels.limits import SIZE, Limits, holds
 from incrowd.kernels.partition import (
     CHILD_OF,
-    HISTOGRAM,
     LAST_LEAF,
     SENSITIVE,
     SIZES,
@@ -31,7 +31,6 @@ from incrowd.kernels.partition import (
     part_by_code,
     settle,
     settle_band,
-    sort,
     take,
 )
 
@@ -39,7 +38,6 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
-CLASS = -4  # column of rows, before the sensitive code
 LEFT, RIGHT = range(2)
 WHOLE_NODE = -1  # in place of a threshold: cut into all children
 TOLERANCE = 1e-9  # of entropies, relative to n log n: they are sums of rounded terms, in no fixed order
@@ -82,77 +80,6 @@ class Search(NamedTuple):
     share: float
     power: float
     bands: bool
-
-
-class Entries(NamedTuple):
-    """Rows of a group with the same code, class and sensitive value, in the order of codes; equal ones may come apart.
-
-    Attributes
-    ----------
-    codes, classes, values, weights
-        What they have in common, and how many they are.
-    """
-
-    codes: Int32
-    classes: Int32
-    values: Int32
-    weights: Int32
-
-
-@kernel
-def _in_order(work: Work, start: int, stop: int, m: int, lo: int, hi: int, sides: Sides) -> Entries:
-    """Return the entries of a group, ordered by an attribute.
-
-    Few different ones are counted in one pass over the rows; otherwise each row is one.
-    """
-    n_classes, n_values = sides.classes.shape[1], max(1, sides.values.shape[1])
-    if (hi - lo + 1) * n_classes * n_values <= stop - start:
-        return _counted(work, start, stop, m, lo, hi, n_classes, n_values)
-    rows, begin = work.rows, work.scratch[HISTOGRAM]
-    keys = np.empty(stop - start, np.int64)
-    if hi - lo > 8 * (stop - start):  # a sparse domain: sorting the few codes is cheaper than walking over it
-        for i in range(start, stop):
-            keys[i - start] = (np.int64(rows[i, m]) << 32) | i
-        sort(keys)
-    else:
-        for offset in range(hi - lo + 2):
-            begin[offset] = 0
-        for i in range(start, stop):
-            begin[rows[i, m] - lo + 1] += 1
-        for offset in range(1, hi - lo + 1):
-            begin[offset] += begin[offset - 1]
-        for i in range(start, stop):
-            offset = rows[i, m] - lo
-            keys[begin[offset]] = i
-            begin[offset] += 1
-    entries = np.empty((4, stop - start), np.int32)
-    for at in range(len(keys)):
-        i = keys[at] & 0xFFFFFFFF
-        entries[0, at], entries[1, at] = rows[i, m], rows[i, CLASS]
-        entries[2, at], entries[3, at] = rows[i, SENSITIVE], rows[i, WEIGHT]
-    return Entries(entries[0], entries[1], entries[2], entries[3])
-
-
-@kernel
-def _counted(work: Work, start: int, stop: int, m: int, lo: int, hi: int, n_classes: int, n_values: int) -> Entries:
-    """Count the rows of each code, class and sensitive value."""
-    rows = work.rows
-    counts = np.zeros((hi - lo + 1) * n_classes * n_values, np.int32)
-    for i in range(start, stop):
-        value = rows[i, SENSITIVE] if n_values > 1 else 0
-        counts[((rows[i, m] - lo) * n_classes + rows[i, CLASS]) * n_values + value] += rows[i, WEIGHT]
-    n_entries = 0
-    for at in range(len(counts)):
-        n_entries += counts[at] > 0
-    entries = np.empty((4, n_entries), np.int32)
-    to = 0
-    for at in range(len(counts)):
-        if counts[at] > 0:
-            entries[0, to] = lo + at // (n_values * n_classes)
-            entries[1, to], entries[2, to] = at // n_values % n_classes, at % n_values
-            entries[3, to] = counts[at]
-            to += 1
-    return Entries(entries[0], entries[1], entries[2], entries[3])
 
 
 @kernel
@@ -220,7 +147,7 @@ def _best_threshold(
     """
     classes, values, logs = sides.classes, sides.values, sides.logs
     in_node, child_of = domains.shape[m, N_LEVELS] > 0, work.scratch[CHILD_OF]
-    entries = _in_order(work, start, stop, m, lo, hi, sides)
+    entries = in_order(work, start, stop, m, lo, hi, sides.classes.shape[1], sides.values.shape[1])
     within = _all_right(sides)  # the sum of x log2 x over the classes of both sides
     whole = logs[n] - within
     best, best_code, best_uneven, n_left = np.inf, -1, n, 0
@@ -314,7 +241,7 @@ def _best_band(
     A band of a range begins and ends inside it; a band of a node is one child. Of equally good ones the first.
     """
     logs, least = sides.logs, limits.whole[0, SIZE]
-    entries = _in_order(work, start, stop, m, lo, hi, sides)
+    entries = in_order(work, start, stop, m, lo, hi, sides.classes.shape[1], sides.values.shape[1])
     codes, sizes, classes, values = _place_ends(work, entries, n, sides, domains, m)
     n_places, one_child = len(codes), domains.shape[m, N_LEVELS] > 0
     best, before, last = np.inf, -1, -1
