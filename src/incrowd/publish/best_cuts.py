@@ -23,8 +23,8 @@ Cost: O(n M) for each level of cuts and run; as many runs as fit about a second.
 Use it when the release is to train classifiers, with ``release.training()`` for the learner. Ranges (`Intervals`) keep
 much more than fixed trees; `by_class` puts names into an order in which ranges make sense. Not when values matter for
 themselves. Where the class is the sensitive column, accuracy and l are one quantity: who bets on the largest share of
-each group is right for at most 1/l of the people. Protect another column, or pay. Hardened `NSVDist` over ranges may keep
-more then, above all for naive Bayes (docs/results/class-aware.md).
+each group is right for at most 1/l of the people. Protect another column, or pay. Hardened `NSVDist` over ranges may
+keep more then, above all for naive Bayes (docs/results/class-aware.md).
 
 Where we are on our own: this is no published algorithm. The number of runs, the share of attributes and the powers
 were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little. Bands were left out for a while:
