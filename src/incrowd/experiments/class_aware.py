@@ -124,7 +124,7 @@ def _mean(wide: pl.DataFrame) -> pl.Expr:
 
 def _overview(kept: pl.DataFrame) -> Section:
     """Return the mean over tables of each variant: a column per classifier, k and level."""
-    cut = kept.with_columns(pl.col("retention").clip(upper_bound=1.0))
+    cut = kept.with_columns(pl.col("retention").clip(upper_bound=1.0)).sort("level", "k", maintain_order=True)
     where = pl.concat_str(
         pl.col("classifier").replace(TITLES), pl.lit(", k = "), pl.col("k"),
         pl.when(pl.col("level") == 1).then(pl.lit("")).otherwise(pl.lit(", l > 1")),
