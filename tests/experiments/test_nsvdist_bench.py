@@ -97,6 +97,12 @@ def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_pat
     assert not any("earlier" in note for note in mine.notes)
     theirs = run_experiment(table4, options, store=tmp_path)
     assert theirs.sections[-1].frame["accuracy"].max() == 1
+    (file,) = tmp_path.glob("*.jsonl")
+    tasks = [line for line in file.read_text().splitlines() if '"method": "majority"' in line]
+    file.write_text("\n".join(tasks) + "\n")
+    mixed = run_experiment(table4, options, store=tmp_path, finished_only=True).sections[-1].frame
+    assert mixed.height == theirs.sections[-1].frame.height
+    assert mixed.filter(pl.col("accuracy") > 1)["method"].to_list() == ["majority"]
 
 
 @pytest.mark.parametrize(
