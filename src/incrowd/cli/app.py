@@ -347,7 +347,7 @@ def bench(
 
 @app.command()
 def studio(
-    data: Annotated[Path | None, typer.Argument(help="A table to begin with.")] = None,
+    data: Annotated[str | None, typer.Argument(help="A table to begin with, or the URL of one in a database.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
 ) -> None:
