@@ -191,8 +191,9 @@ def test_logistic_regression_of_a_large_table_is_sparse_and_ends(monkeypatch):
 
 def test_boosting_of_few_rows_is_cautious():
     small, large = (CLASSIFIERS["boosting"].estimator(n, 0) for n in (300, 50_000))
-    assert (small.max_leaf_nodes, small.min_samples_leaf, small.learning_rate) == (8, 6, 0.05)
-    assert large.get_params() == HistGradientBoostingClassifier(early_stopping=False, random_state=0).get_params()
+    assert (small.max_depth, small.min_samples_leaf, small.max_features) == (3, 3, 0.3)
+    assert (large.max_depth, large.max_features) == (None, 1.0)
+    assert small.l2_regularization > large.l2_regularization > 0
 
 
 @pytest.mark.parametrize("name", ["naive_bayes", "logistic"])
