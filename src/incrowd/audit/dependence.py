@@ -114,7 +114,7 @@ def _is_sum(people: pl.DataFrame, known: Sequence[str], name: str, *, of_logs: b
     numbers = [other for other in known if people[other].dtype.is_numeric()]
     table = people.select(*dict.fromkeys([*numbers, name])).cast(pl.Float64()).drop_nulls().drop_nans().to_numpy()
     if of_logs and len(table):
-        positive = (table > 0).all(axis=0)
+        positive = np.asarray((table > 0).all(axis=0))
         if not positive[-1]:
             return False
         table, numbers = np.log(table[:, positive]), numbers[: int(positive.sum()) - 1]

@@ -199,7 +199,12 @@ def verify(
 @app.command()
 @reads
 def audit(
-    model: Annotated[Path, typer.Argument(help="A model (.joblib, .pkl, .skops), or a table of association rules.")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A model (.joblib, .pkl, .skops, .onnx, .pmml, .json, .txt), or a table of association rules."
+        ),
+    ],
     data: Annotated[
         str | None, typer.Argument(help="The table that the model was fitted with; baskets for rules.")
     ] = None,
