@@ -125,3 +125,29 @@ def test_weights_of_people_are_refused_in_trees_of_numbers_too():
     model = DecisionTreeRegressor(max_depth=1).fit(FRAME[["a"]], FRAME["c"], sample_weight=weights)
     with pytest.raises(ic.errors.SchemaError, match="without weights"):
         ic.audit(model, FRAME[["a", "c"]], ic.Schema(quasi=["a"], sensitive="c"), 5)
+
+
+def test_a_column_that_is_told_with_errors_is_free_for_those_it_is_wrong_about():
+    """At risk is also who would be if the column could have any value: nobody knows for whom it is told wrong."""
+    n_told = n_at_risk = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = 80
+        hidden, known = rng.integers(0, 2, n), rng.integers(0, 4, n)
+        teller = np.where(rng.random(n) < 0.04, 1 - hidden, hidden)
+        labels = ((3 * hidden + known + rng.integers(0, 3, n)) > 4).astype(int)
+        frame = pd.DataFrame({"hidden": hidden, "known": known, "teller": teller, "y": labels})
+        schema = ic.Schema(quasi=["known", "teller"], sensitive="y", other=["hidden"])
+        model = DecisionTreeClassifier(random_state=seed, max_depth=4).fit(frame[["hidden", "known"]], frame["y"])
+        found = ic.audit(model, frame, schema, 16, class_public=True)
+        rows = [model.apply(frame[["hidden", "known"]].assign(hidden=value)) for value in (0, 1)]
+        spans = [frozenset(pair) for pair in zip(*rows, strict=True)]
+        keys = list(zip(spans, labels, strict=True))
+        expected = {i for i, key in enumerate(keys) if len(key[0]) > 1 and keys.count(key) < 16}
+        assert expected <= set(found.at_risk.tolist())
+        n_told += bool(found.notes)
+        n_at_risk += len(expected)
+        repaired = found.repair()
+        assert ic.audit(repaired, frame, schema, 16, class_public=True).ok
+    assert n_told >= 2
+    assert n_at_risk

@@ -48,7 +48,9 @@ def read_onnx(path: str | Path) -> Exchanged:
     node = trees[0]
     if node.op_type not in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
         fact = f"The ONNX file holds the operator {node.op_type[:40]}, which the audit does not know"
-        raise IncompatibleError(fact, "export the model with target_opset={'ai.onnx.ml': 3, '': 15}")
+        raise IncompatibleError(
+            fact, "export the model for an older version of the operators of machine learning, such as 3"
+        )
     if len(model.graph.input) != 1 or list(node.input) != [model.graph.input[0].name]:
         fact = "The ONNX file takes its columns one by one, or prepared"
         raise IncompatibleError(fact, _AUDIT_ITSELF)
