@@ -213,7 +213,9 @@ def _alone(subject: Subject, place: int, grown: trees.Grown, *, only_steps: bool
     """Return a forest with one of its trees, which predicts more than all of them when crowds are kept."""
     n_others = len(subject.views) - 1
     steps = [f"keep tree {place + 1} alone: beside the other {n_others} its crowds would be too small", *grown.dropped]
-    steps.append("or fit KAnonymousForestClassifier, which learns from crowds, and often keeps more")
+    steps.append(
+        "or fit again: refit (--refit) makes a KAnonymousForestClassifier, which learns from crowds and keeps more"
+    )
     if only_steps:
         return [], steps
     assert subject.rebuild is not None
