@@ -276,7 +276,11 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
 
 
 def _diversity(rng: random.Random, l: float, *, plain: bool) -> dict[str, Any]:
-    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "alpha", "all"))
+    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "alpha", "beta", "delta", "all"))
+    if kind == "beta":
+        return {"beta": rng.choice((0.5, 1, 2.5)), "enhanced": rng.random() < 0.5}
+    if kind == "delta":
+        return {"delta": rng.choice((1, 1.5, 3))}
     if kind == "t":
         return {"t": rng.choice((0.1, 0.3, 0.5)), "ordered": not plain and rng.random() < 0.3}
     if kind == "alpha":

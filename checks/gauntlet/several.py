@@ -18,7 +18,7 @@ SHARE = 0.2
 ONE_ONLY = ("nhaa", "pais", "dmpd", "pareto_dmpd")
 """Methods that protect one sensitive column."""
 
-_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha")
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta")
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,15 @@ def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
     l = rng.choice((1.1, 1.2, 1.3)) if plain else rng.choice((1, 1.1, 1.25, 1.5, 2))
     if method in (*ONE_ONLY, "nsvdist"):
         return {"l": rng.choice((1, 2)) if method == "nhaa" else l}
-    kind = rng.choice(("frequency", "frequency", "distinct", "entropy", "recursive", "t", "ordered", "alpha", "all"))
+    kind = rng.choice(
+        ("frequency", "frequency", "distinct", "entropy", "recursive", "t", "ordered", "alpha", "beta", "delta", "all")
+    )
     found: dict[str, dict[str, Any]] = {
         "t": {"t": rng.choice((0.2, 0.4, 0.6))},
         "ordered": {"t": 0.4, "ordered": not plain},
         "alpha": {"alpha": rng.choice((0.8, 0.9) if plain else (0.5, 0.7, 0.9))},
+        "beta": {"beta": rng.choice((0.6, 1.5)), "enhanced": rng.random() < 0.5},
+        "delta": {"delta": rng.choice((1.2, 2.5))},
         "all": {"l": l, "t": 0.6, "alpha": 0.95},
         "distinct": {"l": 2, "l_kind": "distinct"},
         "recursive": {"l": 2, "l_kind": "recursive", "c": rng.choice((3.0, 5.0))},

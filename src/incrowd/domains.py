@@ -49,6 +49,7 @@ def limits_of(
     whole, real = (np.array(side) for side in zip(*each, strict=True))
     overall = [own / max(1, own.sum()) for own in counts.values()] or [np.empty(0)]
     first = np.cumsum([0, *map(len, overall)])
-    return Limits(
-        whole, real, np.concatenate(overall), first, np.empty((0, 0), np.int32) if value_of is None else value_of
-    )
+    shares = [privacy.shares(name, own) for name, own in counts.items()]
+    told = np.concatenate(shares) if any(map(len, shares)) else np.empty((0, 4), np.int64)
+    combined = np.empty((0, 0), np.int32) if value_of is None else value_of
+    return Limits(whole, real, np.concatenate(overall), first, combined, told)

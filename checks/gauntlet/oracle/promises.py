@@ -1,4 +1,4 @@
-"""The promises: k, l of four kinds, t, alpha, LKC, counted with whole numbers and fractions."""
+"""The promises: k, l of four kinds, t, alpha, LKC, beta and delta, counted with whole numbers and fractions."""
 
 from __future__ import annotations
 
@@ -74,9 +74,25 @@ def holds(guarantee: dict[str, Any], size: int, counts: Counts | None, table: Co
         return size >= guarantee["K"] and top <= Fraction(str(guarantee["C"]))
     if kind == "alpha":
         return top <= Fraction(str(guarantee["alpha"]))
+    if kind in ("beta", "delta"):
+        return alike(guarantee, size, counts, table)
     if kind == "t":
         return distance(counts, table, ordered=guarantee["ordered"]) <= guarantee["t"] + 1e-9
     return diverse(guarantee, size, counts)
+
+
+def alike(guarantee: dict[str, Any], size: int, counts: Counts, table: Counts) -> bool:
+    """Say whether no value gains too much on its share in the table, or changes it too much."""
+    for value, n in table.items():
+        p, q = Fraction(n, sum(table.values())), Fraction(counts[value], size)
+        if guarantee["kind"] == "delta":
+            if q == 0 or abs(math.log2(q / p)) >= guarantee["delta"]:
+                return False
+            continue
+        gain = (q - p) / p
+        if gain > Fraction(str(guarantee["beta"])) or (guarantee["enhanced"] and gain > -math.log(p) + 1e-9):
+            return False
+    return True
 
 
 def diverse(guarantee: dict[str, Any], size: int, counts: Counts) -> bool:

@@ -31,8 +31,9 @@ SECRET_KEYS = {
     "shares": ("name", "type", "form", "values", "counts"),
 }
 PARAMETERS = {
-    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "recoding", "strict", "cut", "runs", "sweeps", "mode", "loss",
-    "presplit", "delta_c", "delta_d", "keep_values", "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
+    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "recoding", "strict", "cut",
+    "runs", "sweeps", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
+    "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
     "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known",
 }  # fmt: skip
@@ -83,7 +84,10 @@ def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
 def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     """Check what the manifest says of method, guarantees, rows and columns."""
     versions = [manifest["incrowd"], manifest["polars"]]
-    if manifest["format"] != (3 if asked.several else 2) or not all(isinstance(own, str) for own in versions):
+    newer = any(promise["kind"] in ("beta", "delta") for promise in manifest["guarantees"])
+    if manifest["format"] != (4 if newer else 3 if asked.several else 2) or not all(
+        isinstance(own, str) for own in versions
+    ):
         problems.append("format or versions are wrong")
     method = manifest["method"]
     if list(method) != ["name", "parameters"] or method["name"] != asked.method:

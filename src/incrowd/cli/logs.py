@@ -23,7 +23,8 @@ from incrowd.errors import InputError
 from incrowd.version import __version__
 
 _SAFE = {
-    "alpha", "attack", "attacks", "classifiers", "cv", "data", "datasets", "domains", "earlier", "if-exists", "json",
+    "alpha", "attack", "attacks", "beta", "classifiers", "cv", "data", "datasets", "delta", "domains", "earlier",
+    "if-exists", "json",
     "jobs", "k", "known", "l", "l-kind", "ledger", "loss", "method", "model", "non-members", "original", "output",
     "people", "plot", "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "samples", "schema", "store",
     "t", "test", "test-rows", "training", "trust",

@@ -14,6 +14,7 @@ from incrowd.errors import ParameterError
 OPTIONS = {
     "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
+    "beta": "--beta", "delta": "--delta",
     "domains": "--domains", "encoding": "--encoding", "engine": "--engine", "excel_safe": "--excel-safe",
     "force": "--force", "format": "--format",
     "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
@@ -35,6 +36,8 @@ _VALUES = {
     "-l": "a number, at least 1",
     "-t": "a number from 0 to 1",
     "--alpha": "a number above 0, at most 1",
+    "--beta": "a number above 0",
+    "--delta": "a number above 0",
     "--jobs": "a whole number, at least 1",
     "--known": "a number from 0 to 1",
     "--people": "a whole number, at least 1",

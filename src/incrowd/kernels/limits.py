@@ -18,6 +18,7 @@ Bools = npt.NDArray[np.bool_]
     SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED, OTHERS_KNOWN
 ) = range(9)  # fmt: skip
 ENTROPY, T = range(2)
+LEAST_NUMERATOR, LEAST_DENOMINATOR, MOST_NUMERATOR, MOST_DENOMINATOR = range(4)
 TOLERANCE = 1e-12  # of entropies and distances, which are sums of rounded terms
 
 
@@ -34,6 +35,9 @@ class Limits(NamedTuple):
         Where each column's values begin in `overall`, and the end.
     value_of
         Which value of each column a combination has, [columns x combinations]: groups are counted by combinations.
+    shares
+        The least and the largest share of each value in a group, [values x 4] as numerators and denominators; no row
+        where no constraint is about single values.
     """
 
     whole: Int64
@@ -41,6 +45,7 @@ class Limits(NamedTuple):
     overall: Float64
     first: Int64
     value_of: Int32
+    shares: Int64
 
 
 @kernel
@@ -51,13 +56,17 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
     if len(counts) == 0:
         return True
     if len(limits.whole) == 1:
-        return _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall)
+        return _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall) and (
+            len(limits.shares) == 0 or _are_between(counts, n, limits.shares)
+        )
     for j in range(len(limits.whole)):
         begin, end = limits.first[j], limits.first[j + 1]
         own = np.zeros(end - begin, np.int64)
         for v in range(len(counts)):
             own[limits.value_of[j, v]] += counts[v]
         if not _is_diverse(own, n, limits.whole[j], limits.real[j], limits.overall[begin:end]):
+            return False
+        if len(limits.shares) > 0 and not _are_between(own, n, limits.shares[begin:end]):
             return False
         if limits.whole[j, OTHERS_KNOWN] > 0 and not _hold_for_who_knows(counts, j, limits):
             return False
@@ -77,9 +86,11 @@ def _hold_for_who_knows(counts: Int64, j: int, limits: Limits) -> bool:
             parts[limits.value_of[other, v], limits.value_of[j, v]] += counts[v]
             sizes[limits.value_of[other, v]] += counts[v]
         for p in range(len(parts)):
-            if sizes[p] > 0 and not _is_diverse(
-                parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]
-            ):
+            if sizes[p] == 0:
+                continue
+            if not _is_diverse(parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]):
+                return False
+            if len(limits.shares) > 0 and not _are_between(parts[p], sizes[p], limits.shares[begin:end]):
                 return False
     return True
 
@@ -105,6 +116,17 @@ def _is_diverse(counts: Int64, n: int, whole: Int64, real: Float64, overall: Flo
         if largest * whole[C_DENOMINATOR] >= tail * whole[C_NUMERATOR]:
             return False
     return bool(real[T] >= 1.0 or _distance(counts, n, overall, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
+
+
+@kernel
+def _are_between(counts: Int64, n: int, shares: Int64) -> bool:
+    """Tell whether each value's share of n rows is between its least and its largest one."""
+    for v in range(len(counts)):
+        if counts[v] * shares[v, MOST_DENOMINATOR] > n * shares[v, MOST_NUMERATOR]:
+            return False
+        if counts[v] * shares[v, LEAST_DENOMINATOR] < n * shares[v, LEAST_NUMERATOR]:
+            return False
+    return True
 
 
 @kernel

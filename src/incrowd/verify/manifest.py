@@ -15,7 +15,8 @@ from incrowd.verify.labels import write_value
 from incrowd.verify.methods import cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 
-FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
+FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that these lack
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE)
 
 _KEYS = (
     "format",
@@ -44,7 +45,11 @@ _PROMISES: dict[str, dict[str, str]] = {
     "t": {"t": "a number from 0", "ordered": "true or false"},
     "alpha": {"alpha": "a share above 0"},
     "lkc": {"L": "a whole number from 1", "K": "a whole number from 1", "C": "a share above 0"},
+    "beta": {"beta": "a number above 0", "enhanced": "true or false"},
+    "delta": {"delta": "a number above 0"},
 }
+_MORE = ("beta", "delta")
+ABOUT_VALUES = ("l", "t", "alpha", *_MORE)
 
 
 @dataclass(frozen=True)
@@ -157,15 +162,11 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         reading.manifest.append("it is not an object")
         return None, reading
     version = reading.field(manifest, "format", "a whole number")
-    formats = (FORMAT, FORMAT_OF_SEVERAL)
-    if version is not None and version not in formats:
-        reading.manifest.append(
-            f"format is {version}, and this verifier knows formats {FORMAT} and {FORMAT_OF_SEVERAL}"
-        )
-    if version not in formats:
+    if version is not None and version not in FORMATS:
+        reading.manifest.append(f"format is {version}, and this verifier knows formats {', '.join(map(str, FORMATS))}")
+    if version not in FORMATS:
         return None, reading
-    if (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
-        reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
+    _check_format(reading, manifest, version)
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
     reading.field(manifest, "polars", "a version number")
@@ -209,6 +210,16 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     if readable:
         reading.promises = _impossible(claims) + _unlike_method(claims, manifest["method"])
     return (claims if readable else None), reading
+
+
+def _check_format(reading: Reading, manifest: dict[str, Any], version: int) -> None:
+    """Each release has one format: the lowest in which it can be told."""
+    promised = manifest.get("guarantees")
+    kinds = [g.get("kind") for g in promised if isinstance(g, dict)] if isinstance(promised, list) else []
+    if (version == FORMAT_OF_MORE) != any(kind in _MORE for kind in kinds):
+        reading.manifest.append(f"format is {version}, which is not that of a release with such promises")
+    elif version != FORMAT_OF_MORE and (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
+        reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
 
 
 def _one_of(reading: Reading, manifest: dict[str, Any], key: str, known: tuple[str, ...]) -> str:
@@ -367,7 +378,7 @@ def read_promises(
         for key, wanted in _PROMISES[kind].items():
             reading.field(entry, key, wanted, where)
         known = ("kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else []))
-        if len(names) > 1 and kind in ("l", "t", "alpha"):
+        if len(names) > 1 and kind in ABOUT_VALUES:
             known += ("column", "others_known")
             _check_column(reading, entry, names, where)
         reading.closed(entry, known, f"guarantees[{number}]")
