@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         suppression_curves,
     )
     from incrowd.release import ProjectionRelease, Release, RowRelease
+    from incrowd.risks import SampleRisk, risk
     from incrowd.rules.anonymous import anonymous_rules
     from incrowd.rules.release_rules import compare_rules, rules_from_release
     from incrowd.schema import Schema
@@ -149,6 +150,7 @@ _HOME = {
         "suppression_curves",
     ),
     "incrowd.release": ("ProjectionRelease", "Release", "RowRelease"),
+    "incrowd.risks": ("SampleRisk", "risk"),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict", "verify"),
 }
@@ -191,6 +193,7 @@ __all__ = [
     "ProjectionRelease",
     "Release",
     "RowRelease",
+    "SampleRisk",
     "Schema",
     "SchemaError",
     "SeqA",
@@ -222,6 +225,7 @@ __all__ = [
     "prefixes",
     "publish",
     "read",
+    "risk",
     "rules_from_release",
     "suppression_curves",
     "verify",

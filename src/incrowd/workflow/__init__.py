@@ -13,7 +13,7 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
-from incrowd.workflow.judging import attack, audit, save_repair, verify
+from incrowd.workflow.judging import attack, audit, risk, save_repair, verify
 from incrowd.workflow.looking import Crowds, Look, crowds, look
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
@@ -45,6 +45,7 @@ __all__ = [
     "recipes",
     "report",
     "revise",
+    "risk",
     "save_repair",
     "trade_off",
     "verify",
