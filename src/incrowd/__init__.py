@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from incrowd.attacks import AttackReport, attack
     from incrowd.audit import Audit, audit
     from incrowd.audit.rules import audit_rules
+    from incrowd.baskets import BasketRelease, KmBaskets
     from incrowd.errors import (
         Cancelled,
         HierarchyError,
@@ -86,6 +87,7 @@ _HOME = {
     "incrowd.attacks": ("AttackReport", "attack"),
     "incrowd.audit": ("Audit", "audit"),
     "incrowd.audit.rules": ("audit_rules",),
+    "incrowd.baskets": ("BasketRelease", "KmBaskets"),
     "incrowd.errors": (
         "Cancelled",
         "HierarchyError",
@@ -166,6 +168,7 @@ __all__ = [
     "Anonymizer",
     "AttackReport",
     "Audit",
+    "BasketRelease",
     "BestCuts",
     "Cancelled",
     "Comparison",
@@ -182,6 +185,7 @@ __all__ = [
     "KAnonymousClusters",
     "KAnonymousForestClassifier",
     "KAnonymousTreeClassifier",
+    "KmBaskets",
     "Lattice",
     "MissingDependencyError",
     "Mondrian",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting, risking
+from incrowd.cli import attacking, basketing, evaluating, hierarchies, proposing, reporting, risking
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -278,6 +278,7 @@ app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
 app.command()(reads(risking.risk))
+app.command()(reads(basketing.baskets))
 
 
 @app.command()

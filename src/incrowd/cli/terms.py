@@ -14,7 +14,7 @@ from incrowd.errors import ParameterError
 OPTIONS = {
     "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
-    "beta": "--beta", "delta": "--delta",
+    "basket": "--basket", "beta": "--beta", "item": "--item", "m": "-m", "search": "--search", "delta": "--delta",
     "domains": "--domains", "encoding": "--encoding", "engine": "--engine", "excel_safe": "--excel-safe",
     "force": "--force", "format": "--format",
     "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
@@ -35,6 +35,7 @@ OWN = ("cut", "loss", "mode", "recoding", "strict", "suppress")
 _VALUES = {
     "--if-exists": "fail, skip or replace",
     "-k": "a whole number, at least 1",
+    "-m": "a whole number, at least 1",
     "-l": "a number, at least 1",
     "-t": "a number from 0 to 1",
     "--alpha": "a number above 0, at most 1",

@@ -298,7 +298,7 @@ class Privacy:
                 raise ParameterError(fact, "leave it out, or give other columns the role 'sensitive'")
             return Privacy(tuple(replace(c, column=None) if c.column else c for c in self.constraints))  # type: ignore[type-var]
         if self.others_known and not self.about_sensitive:  # limits of the schema are among the constraints by now
-            fact = "others_known is about sensitive values, and nothing was asked about them"
+            fact = "others_known is about limits of sensitive values, and none of them was given"
             raise ParameterError(fact, "give l, t, alpha, beta or delta, or leave others_known out")
         found: list[Constraint] = [c for c in self.constraints if isinstance(c, KAnonymity)]
         for name in names:

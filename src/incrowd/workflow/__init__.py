@@ -20,6 +20,7 @@ from incrowd.workflow.publishing import Publication, expect, publish
 from incrowd.workflow.reporting import report
 from incrowd.workflow.revising import Recipe, carry_over, recipes, revise
 from incrowd.workflow.tradeoffs import TradeOff, trade_off
+from incrowd.workflow.transactions import baskets
 
 __all__ = [
     "Crowds",
@@ -33,6 +34,7 @@ __all__ = [
     "TradeOff",
     "attack",
     "audit",
+    "baskets",
     "carry_over",
     "compare",
     "crowds",
