@@ -10,6 +10,7 @@ from checks.gauntlet.forger import Forger
 from checks.gauntlet.oracle.asked import key
 from checks.gauntlet.oracle.guarantees import LATER
 from checks.gauntlet.oracle.promises import alike
+from checks.gauntlet.oracle.told import told_secrets
 from checks.gauntlet.plants import plant
 
 
@@ -33,7 +34,13 @@ def _promises(f: Forger) -> list[dict[str, Any]]:
 def likeness_promised_and_broken(f: Forger, rng: random.Random) -> bool:
     """Parameters, guarantees and format say beta or delta alike, and some group does not keep it."""
     groups, parameters = _groups(f), f.manifest["method"]["parameters"]
-    if not groups or _promises(f) or "alpha" not in parameters or "max_confidence" in parameters:
+    if (
+        not groups
+        or _promises(f)
+        or "tree" in parameters
+        or "alpha" not in parameters
+        or "max_confidence" in parameters
+    ):
         return False
     whole: Counter[Any] = sum(groups, Counter())
     kind = rng.choice(("beta", "delta"))
@@ -57,7 +64,46 @@ def format_of_another_promise(f: Forger, rng: random.Random) -> bool:
     """The format is that of releases with other promises."""
     if not f.is_rows:
         return False
-    f.manifest["format"] = rng.choice((2, 3)) if _promises(f) else 4
+    newer = _promises(f) or any("tree" in promise for promise in f.manifest["guarantees"])
+    f.manifest["format"] = rng.choice((2, 3)) if newer else 4
+    return True
+
+
+def _trees(f: Forger) -> list[dict[str, Any]]:
+    return [about for about in told_secrets(f.manifest) if "levels" in about] if f.is_rows else []
+
+
+@plant(sure=True)
+def tree_of_values_changed(f: Forger, rng: random.Random) -> bool:
+    """The tree along which closeness is measured is gone, is no tree, or lists other values."""
+    told = _trees(f)
+    if not told or len(told[0]["leaves"]) < 2:
+        return False
+    about, way = told[0], rng.choice(("gone", "no root", "twice", "short", "swapped"))
+    if way == "gone":
+        del about["leaves"], about["levels"]
+    elif way == "no root":
+        about["levels"][-1][0] = "row 7 is Alice"
+    elif way == "short":
+        about["levels"][0] = about["levels"][0][:-1]
+    elif way == "twice":
+        about["leaves"][0] = about["leaves"][1]
+    else:
+        about["leaves"][0], about["leaves"][1] = about["leaves"][1], about["leaves"][0]
+    return True
+
+
+@plant(sure=True)
+def tree_taken_back(f: Forger, rng: random.Random) -> bool:
+    """A guarantee does not say any more that closeness is measured along a tree, or does not say it as true."""
+    told = [g for g in f.manifest["guarantees"] if g.get("tree")]
+    if not told:
+        return False
+    promise = rng.choice(told)
+    if rng.random() < 0.5:
+        del promise["tree"]
+    else:
+        promise["tree"] = rng.choice((False, None, "yes"))
     return True
 
 

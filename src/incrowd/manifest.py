@@ -43,6 +43,7 @@ class Guarantee:
     beta: float | None = None
     enhanced: bool | None = None
     delta: float | None = None
+    tree: bool | None = None
     column: str | None = None
     others_known: bool = False
 
@@ -52,7 +53,7 @@ class Guarantee:
         if self.kind == "lkc":
             return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
-        named = " (enhanced)" if self.enhanced else named
+        named = " (enhanced)" if self.enhanced else " (tree)" if self.tree else named
         about = f" for {self.column!r}" if self.column is not None else ""
         about += " even if another sensitive column is known" if self.others_known else ""
         return f"{self.kind} = {_number(getattr(self, self.kind))}{named}{about}"
@@ -100,6 +101,7 @@ class Guarantee:
         names = own if self.kind == "l" else _NUMBERS[self.kind]
         about: dict[str, Any] = {} if self.column is None else {"column": self.column}
         about |= {"others_known": True} if self.others_known else {}
+        about = {"tree": True} | about if self.tree else about
         return {"kind": self.kind} | {name: getattr(self, name) for name in names} | about
 
     @classmethod
@@ -204,17 +206,24 @@ Quasi = Ranges | Leaves
 
 @dataclass(frozen=True)
 class Sensitive:
-    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts."""
+    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts.
+
+    Where closeness is promised along its tree, `leaves` are its values and `levels` the names of their nodes.
+    """
 
     name: str
     type: str
     form: str
     values: tuple[Any, ...] | None = None
     counts: tuple[int, ...] | None = None
+    leaves: tuple[Any, ...] | None = None
+    levels: tuple[tuple[str, ...], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        head = {"name": self.name, "type": self.type, "form": self.form}
+        head: dict[str, Any] = {"name": self.name, "type": self.type, "form": self.form}
+        if self.leaves is not None and self.levels is not None:
+            head |= {"leaves": list(self.leaves), "levels": [list(level) for level in self.levels]}
         if self.values is None or self.counts is None:
             return head
         return head | {"values": list(self.values), "counts": list(self.counts)}
@@ -337,7 +346,7 @@ class RowsManifest(Manifest):
     @property
     def format(self) -> int:
         """The number of the format that this manifest is written in."""
-        if any(promise.kind in _MORE for promise in self.guarantees):
+        if any(promise.kind in _MORE or promise.tree for promise in self.guarantees):
             return FORMAT_OF_MORE
         return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
 

@@ -15,9 +15,10 @@ Int32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 (
-    SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED, OTHERS_KNOWN
-) = range(9)  # fmt: skip
-ENTROPY, T = range(2)
+    SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED, OTHERS_KNOWN,
+    LEVELS,
+) = range(10)  # fmt: skip
+ENTROPY, T, T_OF_TREE = range(3)
 LEAST_NUMERATOR, LEAST_DENOMINATOR, MOST_NUMERATOR, MOST_DENOMINATOR = range(4)
 TOLERANCE = 1e-12  # of entropies and distances, which are sums of rounded terms
 
@@ -38,6 +39,9 @@ class Limits(NamedTuple):
     shares
         The least and the largest share of each value in a group, [values x 4] as numerators and denominators; no row
         where no constraint is about single values.
+    nodes
+        The node of each value in each level of its column's tree between values and root, [levels x values]; one column
+        without levels where no distance is measured along a tree.
     """
 
     whole: Int64
@@ -46,6 +50,7 @@ class Limits(NamedTuple):
     first: Int64
     value_of: Int32
     shares: Int64
+    nodes: Int32
 
 
 @kernel
@@ -56,8 +61,11 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
     if len(counts) == 0:
         return True
     if len(limits.whole) == 1:
-        return _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall) and (
-            len(limits.shares) == 0 or _are_between(counts, n, limits.shares)
+        if not _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall):
+            return False
+        return (len(limits.shares) == 0 or _are_between(counts, n, limits.shares)) and (
+            limits.whole[0, LEVELS] == 0
+            or _is_near(counts, n, limits.whole[0], limits.real[0], limits.overall, limits.nodes)
         )
     for j in range(len(limits.whole)):
         begin, end = limits.first[j], limits.first[j + 1]
@@ -67,6 +75,10 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
         if not _is_diverse(own, n, limits.whole[j], limits.real[j], limits.overall[begin:end]):
             return False
         if len(limits.shares) > 0 and not _are_between(own, n, limits.shares[begin:end]):
+            return False
+        if limits.whole[j, LEVELS] > 0 and not _is_near(
+            own, n, limits.whole[j], limits.real[j], limits.overall[begin:end], limits.nodes[:, begin:end]
+        ):
             return False
         if limits.whole[j, OTHERS_KNOWN] > 0 and not _hold_for_who_knows(counts, j, limits):
             return False
@@ -91,6 +103,15 @@ def _hold_for_who_knows(counts: Int64, j: int, limits: Limits) -> bool:
             if not _is_diverse(parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]):
                 return False
             if len(limits.shares) > 0 and not _are_between(parts[p], sizes[p], limits.shares[begin:end]):
+                return False
+            if limits.whole[j, LEVELS] > 0 and not _is_near(
+                parts[p],
+                sizes[p],
+                limits.whole[j],
+                limits.real[j],
+                limits.overall[begin:end],
+                limits.nodes[:, begin:end],
+            ):
                 return False
     return True
 
@@ -127,6 +148,23 @@ def _are_between(counts: Int64, n: int, shares: Int64) -> bool:
         if counts[v] * shares[v, LEAST_DENOMINATOR] < n * shares[v, LEAST_NUMERATOR]:
             return False
     return True
+
+
+@kernel
+def _is_near(counts: Int64, n: int, whole: Int64, real: Float64, overall: Float64, nodes: Int32) -> bool:
+    """Tell whether n rows are near the table's distribution along the tree of a column's values.
+
+    The distance of two values is the height at which they meet over the height of the root (Li et al. 2007), so the
+    earth mover's distance is the mean over the levels below the root of half the sum of absolute differences there.
+    """
+    total = _distance(counts, n, overall, False)
+    for level in range(whole[LEVELS] - 1):
+        apart = np.zeros(len(counts))
+        for v in range(len(counts)):
+            apart[nodes[level, v]] += counts[v] / n - overall[v]
+        for v in range(len(counts)):
+            total += 0.5 * abs(apart[v])
+    return bool(total / whole[LEVELS] <= real[T_OF_TREE] + TOLERANCE)
 
 
 @kernel

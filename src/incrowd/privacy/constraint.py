@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.errors import ParameterError
 from incrowd.manifest import Guarantee
 
 Counts = npt.NDArray[np.int64]
@@ -55,14 +56,22 @@ class Limits:
     t: float = 1.0
     ordered: bool = False
     others_known: bool = False
+    t_of_tree: float | None = None
 
-    def arrays(self, n_rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return whole-number and real limits in the order that the kernel reads, for groups of at most n rows."""
+    def arrays(self, n_rows: int, n_levels: int = 0) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return whole-number and real limits in the order that the kernel reads, for groups of at most n rows.
+
+        `n_levels` is the height of the tree of values, if there is one.
+        """
+        if self.t_of_tree is not None and not n_levels:
+            fact = "tree is true, and the sensitive column has no tree in the schema"
+            raise ParameterError(fact, "give it a hierarchy: a taxonomy, or leave tree out")
         share = neighbour(self.share, n_rows, above=False)
         c = neighbour(min(self.recursive_c, Fraction(n_rows + 1)), n_rows, above=True)
         whole = [self.size, share.numerator, share.denominator, self.distinct]
-        whole += [self.recursive_l, c.numerator, c.denominator, self.ordered, self.others_known]
-        return np.array(whole, np.int64), np.array([self.entropy, self.t], np.float64)
+        along = self.t_of_tree is not None
+        whole += [self.recursive_l, c.numerator, c.denominator, self.ordered, self.others_known, n_levels * along]
+        return np.array(whole, np.int64), np.array([self.entropy, self.t, self.t_of_tree or 0.0], np.float64)
 
 
 class Constraint(ABC):

@@ -122,25 +122,33 @@ class TCloseness(Constraint):
     """Sensitive distribution within distance t of the table's (Li et al. 2007).
 
     Earth mover's distance: with equal ground distance half the sum of absolute differences, with
-    ``ordered=True`` the cumulated differences divided by (number of values - 1).
+    ``ordered=True`` the cumulated differences divided by (number of values - 1). With ``tree=True`` values are as far
+    apart as the height at which they meet in the tree that the schema gives the sensitive column, over the root's.
     """
 
     t: float
     ordered: bool = False
     column: str | None = None
+    tree: bool = False
 
     def __post_init__(self) -> None:
         if not is_number(self.t) or not 0 <= self.t <= 1:
             fact = f"t is {self.t!r}"
             raise ParameterError(fact, "use a number from 0 to 1")
+        if self.ordered and self.tree:
+            fact = "Both ordered and tree are true"
+            raise ParameterError(fact, "measure t along the order of the values, or along their tree")
 
     def guarantee(self) -> Guarantee:
         """Return the promise of t."""
-        return Guarantee("t", t=self.t, ordered=self.ordered, column=self.column)
+        return Guarantee("t", t=self.t, ordered=self.ordered, tree=self.tree or None, column=self.column)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for closeness."""
-        limits.t, limits.ordered = self.t, self.ordered
+        if self.tree:
+            limits.t_of_tree = self.t
+        else:
+            limits.t, limits.ordered = self.t, self.ordered
 
     def best(self, n_rows: int, counts: Counts) -> dict[str, float] | None:
         """The whole table is at distance 0 from itself."""
@@ -252,13 +260,14 @@ class Privacy:
         beta: EachColumn[float | None] = None,
         enhanced: EachColumn[bool] = False,
         delta: EachColumn[float | None] = None,
+        tree: EachColumn[bool] = False,
     ) -> Privacy:
         """Collect constraints; ``l=1``, and ``None`` for the others, ask for nothing.
 
         Each may be a mapping from sensitive columns; a column that it does not name is asked for nothing by it.
         """
         columns: dict[str | None, None] = {}
-        for setting in (l, l_kind, c, t, alpha, ordered, beta, enhanced, delta):
+        for setting in (l, l_kind, c, t, alpha, ordered, beta, enhanced, delta, tree):
             columns |= dict.fromkeys(setting) if isinstance(setting, Mapping) else {}
         chosen: list[Constraint] = [KAnonymity(k)]
         for name in columns or (None,):
@@ -266,16 +275,18 @@ class Privacy:
             diversity = LDiversity(own_of(l, name, 1), own_kind, own_of(c, name, 3.0), name)
             own_t, own_alpha = own_of(t, name, None), own_of(alpha, name, None)
             own_ordered = own_of(ordered, name, default=False)
+            own_tree = own_of(tree, name, default=False)
             own_beta, own_delta = own_of(beta, name, None), own_of(delta, name, None)
             own_enhanced = own_of(enhanced, name, default=False)
             for about, is_set, what, given in (
-                ("ordered", own_ordered, "t", own_t), ("enhanced", own_enhanced, "beta", own_beta)
+                ("ordered", own_ordered, "t", own_t), ("enhanced", own_enhanced, "beta", own_beta),
+                ("tree", own_tree, "t", own_t),
             ):  # fmt: skip
                 if is_set and given is None:
                     fact = f"{about} is about {what}, and {what} was not given"
                     raise ParameterError(fact, f"give {what}, or leave {about} out")
             chosen += [diversity] if diversity.l > 1 or own_kind == "recursive" else []
-            chosen += [TCloseness(own_t, own_ordered, name)] if own_t is not None else []
+            chosen += [TCloseness(own_t, own_ordered, name, own_tree)] if own_t is not None else []
             chosen += [Alpha(own_alpha, name)] if own_alpha is not None else []
             chosen += [BetaLikeness(own_beta, own_enhanced, name)] if own_beta is not None else []
             chosen += [DeltaDisclosure(own_delta, name)] if own_delta is not None else []

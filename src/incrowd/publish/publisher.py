@@ -30,7 +30,8 @@ Progress = Callable[[str, int, int], None]
 """Called with a stage, the work done and the work to do; what it raises ends the run."""
 
 _LATER = (
-    ("others_known", False, ("others_known",)), ("beta", None, ("beta", "enhanced")), ("delta", None, ("delta",))
+    ("others_known", False, ("others_known",)), ("beta", None, ("beta", "enhanced")), ("delta", None, ("delta",)),
+    ("tree", False, ("tree",)),
 )  # fmt: skip
 _FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading compiled loops takes longer
 
@@ -255,6 +256,9 @@ class GroupPublisher(CellPublisher):
         Largest change of any sensitive value's share, as a logarithm to base 2 (delta-disclosure); every group then has
         every value.
 
+    tree
+        Measure t along the tree that the schema gives the sensitive column (hierarchical closeness).
+
     With several sensitive columns, each of these but k is one setting for all of them, or a mapping:
     ``l={"diagnosis": 3}`` asks for nothing of the others.
     """
@@ -270,6 +274,7 @@ class GroupPublisher(CellPublisher):
     beta: EachColumn[float | None] = None
     enhanced: EachColumn[bool] = False
     delta: EachColumn[float | None] = None
+    tree: EachColumn[bool] = False
 
     promise: ClassVar[str] = "k, l (all kinds), t, alpha, beta, delta"
     several: ClassVar[bool] = True

@@ -13,7 +13,7 @@ from incrowd.errors import counted
 from incrowd.report.summary import CheckLine, Judgement, Status
 from incrowd.verify import Check, Verdict
 
-_PROMISE = re.compile(r"k|blocks|k of joins|l \(\w+\)|t|t \(ordered\)|alpha|beta|beta \(enhanced\)|delta|lkc")
+_PROMISE = re.compile(r"k|blocks|k of joins|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|lkc")
 _LEVELS = {
     "k": "Smallest crowd",
     "l_distinct": "Fewest different sensitive values in a crowd",
@@ -51,6 +51,7 @@ _TITLES = {
     "l (recursive)": "The most frequent sensitive value does not outweigh the others (l)",
     "t": "Crowds are close enough to the whole table (t)",
     "t (ordered)": "Crowds are close enough to the whole table (t)",
+    "t (tree)": "Crowds are close enough to the whole table (t)",
     "alpha": "No sensitive value has too large a share (alpha)",
     "beta": "No sensitive value becomes much likelier than in the whole table (beta)",
     "beta (enhanced)": "No sensitive value becomes much likelier than in the whole table (beta)",

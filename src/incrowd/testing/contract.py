@@ -51,6 +51,7 @@ _CONSTRAINTS: tuple[Settings, ...] = (
     {"beta": 0.9},
     {"beta": 2.0, "enhanced": True},
     {"delta": 1.9},
+    {"t": 0.4, "tree": True},
     {"L": 2},
     {"L": 2, "l": 1.3},
     {"C": 0.8},
@@ -299,6 +300,7 @@ def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
     """Publish a table, and check everything about the release."""
     sample = SAMPLES[name]()
     sample = sample.with_ordered_values() if setting.get("ordered") else sample
+    sample = sample.with_tree() if setting.get("tree") else sample
     method = subject.make(**setting)
     try:
         release = _publish(method, sample)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,14 @@ class Promise:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """The tree along which closeness is measured: values in order, and their nodes in each level above, as numbers."""
+
+    leaves: pl.Series
+    nodes: Array
+
+
+@dataclass(frozen=True)
 class Sensitive:
     """The sensitive column as the manifest describes it; `values` and their `counts` only where shares are told."""
 
@@ -79,6 +88,7 @@ class Sensitive:
     form: str
     values: pl.Series | None
     counts: Array | None
+    tree: Tree | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -206,6 +216,10 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     coded = [*(q.name for q in quasi), *names]
     check_code_names(reading, codes, coded)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
+    for secret in secrets:
+        own = [p for p in promises if p.kind == "t" and p.given.get("tree") and p.column in (None, secret.name)]
+        if bool(own) != (secret.tree is not None):
+            reading.manifest.append("a sensitive column has a tree and no promise along it, or the other way")
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:
         reading.promises = _impossible(claims) + _unlike_method(claims, manifest["method"])
@@ -216,7 +230,8 @@ def _check_format(reading: Reading, manifest: dict[str, Any], version: int) -> N
     """Each release has one format: the lowest in which it can be told."""
     promised = manifest.get("guarantees")
     kinds = [g.get("kind") for g in promised if isinstance(g, dict)] if isinstance(promised, list) else []
-    if (version == FORMAT_OF_MORE) != any(kind in _MORE for kind in kinds):
+    along = any(isinstance(g, dict) and "tree" in g for g in promised) if isinstance(promised, list) else False
+    if (version == FORMAT_OF_MORE) != (along or any(kind in _MORE for kind in kinds)):
         reading.manifest.append(f"format is {version}, which is not that of a release with such promises")
     elif version != FORMAT_OF_MORE and (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
         reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
@@ -342,9 +357,14 @@ def _read_sensitive(reading: Reading, data: dict[str, Any], where: str) -> Sensi
     if form not in (None, "exact", "counts", "shares"):
         reading.manifest.append("sensitive.form is none of exact, counts, shares")
     told = form in ("counts", "shares")
-    reading.closed(data, ("name", "type", "form", *(("values", "counts") if told else ())), where.removesuffix("."))
+    along = ("leaves", "levels") if form == "exact" and "leaves" in data else ()
+    known = ("name", "type", "form", *along, *(("values", "counts") if told else ()))
+    reading.closed(data, known, where.removesuffix("."))
     if None in (name, kind, form) or not told:
-        return None if None in (name, kind, form) else Sensitive(str(name), str(kind), str(form), None, None)
+        if None in (name, kind, form):
+            return None
+        tree = _read_tree(reading, data, str(kind), where) if along else None
+        return Sensitive(str(name), str(kind), str(form), None, None, tree)
     counts = reading.field(data, "counts", "a list of counts", where)
     listed = reading.field(data, "values", "a list", where)
     if listed is None or counts is None or kind not in TYPES:
@@ -359,6 +379,24 @@ def _read_sensitive(reading: Reading, data: dict[str, Any], where: str) -> Sensi
     if len(counts) != len(values):
         reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(values)} values")
     return Sensitive(str(name), str(kind), str(form), values, np.array(counts, np.int64))
+
+
+def _read_tree(reading: Reading, data: dict[str, Any], kind: str, where: str) -> Tree | None:
+    """Return the tree of a sensitive column: nodes of a level lie in one of the next, and the last is the root."""
+    listed = reading.field(data, "leaves", "a list", where)
+    levels = reading.field(data, "levels", "a list of lists of texts", where)
+    leaves = None if listed is None or kind not in TYPES else read_values(listed, kind)
+    if leaves is None or not levels or any(len(level) != len(leaves) for level in levels):
+        reading.manifest.append(f"{where}levels do not name a node for each of the leaves")
+        return None
+    if len(set(levels[-1])) != 1:
+        reading.manifest.append(f"{where}levels do not end in one root")
+    for below, above in pairwise(levels):
+        if len(set(zip(below, above, strict=True))) != len(set(below)):
+            reading.manifest.append(f"{where}levels are not nested")
+    places: list[dict[str, int]] = [{} for _ in levels]
+    nodes = [[own.setdefault(name, len(own)) for name in level] for own, level in zip(places, levels, strict=True)]
+    return Tree(leaves, np.array(nodes, np.int64))
 
 
 def read_promises(
@@ -378,6 +416,10 @@ def read_promises(
         for key, wanted in _PROMISES[kind].items():
             reading.field(entry, key, wanted, where)
         known = ("kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else []))
+        if kind == "t" and "tree" in entry:
+            known += ("tree",)
+            if entry["tree"] is not True or entry.get("ordered") is not False:
+                reading.manifest.append(f"{where}tree is there and is not true, or the order counts as well")
         if len(names) > 1 and kind in ABOUT_VALUES:
             known += ("column", "others_known")
             _check_column(reading, entry, names, where)

@@ -75,6 +75,7 @@ _LATER: tuple[dict[str, Fits], ...] = (
     {"others_known": lambda value: value is True},
     {"beta": _for_each(_or_null(_above_0(_LARGEST))), "enhanced": _for_each(_is_bool)},
     {"delta": _for_each(_or_null(_above_0(64)))},
+    {"tree": _for_each(_is_bool)},
 )
 """Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
@@ -255,6 +256,7 @@ def _parameter_problems(name: str, parameters: dict[str, Any], names: Sequence[s
     wrong += [n for n, value in parameters.items() if isinstance(value, dict) and list(value) != list(names)]
     later = [n for n in ("beta", "delta") if n in parameters]
     wrong += [n for n in later if all(value is None for value in _each(parameters[n]))]
+    wrong += ["tree"] if not any(_each(parameters.get("tree", True))) else []
     wrong += ["enhanced"] if any(_lacks_beta(parameters, column) for column in names or ("",)) else []
     return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong]
 
@@ -344,7 +346,8 @@ def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:
     if l > 1 or l_kind == "recursive":
         found.append({"kind": "l", "l": l, "l_kind": l_kind} | ({"c": given["c"]} if l_kind == "recursive" else {}))
     if given.get("t") is not None:
-        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]})
+        along = {"tree": True} if given.get("tree") else {}
+        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]} | along)
     if given.get("alpha") is not None:
         found.append({"kind": "alpha", "alpha": given["alpha"]})
     if given.get("beta") is not None:

@@ -114,6 +114,9 @@ def read_payload(
     for secret in claims.secrets:
         if secret.values is None:
             exact, values = rank_values(frame[secret.name])
+            if secret.tree is not None and not secret.tree.leaves.equals(values, null_equal=True):
+                findings.judge("marginals", [f"the tree of {secret.name!r} does not list its values, in order"], "")
+                return None
             told.append(Told(values, exact, None))
             continue
         counts = _check_counts(findings, claims, secret, frame, cells)

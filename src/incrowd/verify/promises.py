@@ -18,6 +18,7 @@ from incrowd.verify.levels import (
     Distributions,
     above_share,
     distances,
+    distances_in_tree,
     distinct,
     entropies,
     recursive_levels,
@@ -87,7 +88,7 @@ def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, o
             part = combine([payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows)
             n_own = int(part.max(initial=-1)) + 1
             found = Distributions.of_rows(part, payload.exact, n_own, payload.n_values, payload.weights)
-            wrong = broken(promise, found, marginal)
+            wrong = broken(promise, found, marginal, _nodes_of(claims))
             n_parts += len(wrong)
             problems += (
                 [f"broken in {wrong.sum()} of {len(wrong)} parts that share another value"] if wrong.any() else []
@@ -124,7 +125,7 @@ def judge_values(
         if promise.kind in OF_TABLE and marginal is None:
             findings.skip(promise_name(promise), "needs the original: how often each value occurs is told rounded")
             continue
-        wrong = broken(promise, found, marginal)
+        wrong = broken(promise, found, marginal, _nodes_of(claims))
         findings.judge(promise_name(promise), _described(wrong, where, what), f"holds in {len(wrong)} {what}")
 
 
@@ -157,6 +158,8 @@ def promise_name(promise: Promise) -> str:
         return f"l ({promise.given['l_kind']})"
     if promise.kind == "beta" and promise.given["enhanced"]:
         return "beta (enhanced)"
+    if promise.kind == "t" and promise.given.get("tree"):
+        return "t (tree)"
     return "t (ordered)" if promise.kind == "t" and promise.given["ordered"] else promise.kind
 
 
@@ -176,14 +179,21 @@ def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
     )
 
 
-def broken(promise: Promise, found: Distributions, marginal: Array | None) -> Array:
-    """Tell which distributions break a promise about sensitive values."""
+def _nodes_of(claims: Claims) -> Array | None:
+    return None if claims.sensitive is None or claims.sensitive.tree is None else claims.sensitive.tree.nodes
+
+
+def broken(promise: Promise, found: Distributions, marginal: Array | None, nodes: Array | None = None) -> Array:
+    """Tell which distributions break a promise about sensitive values; `nodes` are those of their tree."""
     given = promise.given
     if promise.kind == "alpha":
         return above_share(found.measure(tops), found.measure(totals), Fraction(str(given["alpha"])))
     if promise.kind == "t":
         assert marginal is not None
-        far = partial(distances, marginal=marginal, ordered=given["ordered"])
+        far: Callable[[Array], Array] = partial(distances, marginal=marginal, ordered=given["ordered"])
+        if given.get("tree"):
+            assert nodes is not None
+            far = partial(distances_in_tree, marginal=marginal, nodes=nodes)
         return np.asarray(found.measure(far) > given["t"] + TOLERANCE)
     if promise.kind in ("beta", "delta"):
         assert marginal is not None
@@ -212,6 +222,10 @@ def note_levels(findings: Findings, found: Distributions, claims: Claims, margin
     promised_c = [p.given["c"] for p in claims.promises if p.kind == "l" and p.given["l_kind"] == "recursive"]
     ordered = any(p.kind == "t" and p.given["ordered"] for p in claims.promises)
     findings.levels |= reached(found, marginal, c=min(promised_c, default=_DEFAULT_C), ordered=ordered)
+    nodes = _nodes_of(claims)
+    if nodes is not None and marginal is not None and found.n_owners:
+        far = found.measure(partial(distances_in_tree, marginal=marginal, nodes=nodes))
+        findings.levels["t"] = float(far.max())
     note_likeness(findings, found, claims.promises, marginal)
 
 
