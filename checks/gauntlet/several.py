@@ -18,6 +18,9 @@ SHARE = 0.2
 ONE_ONLY = ("nhaa", "pais", "dmpd", "pareto_dmpd")
 """Methods that protect one sensitive column."""
 
+KINDS = (
+    "frequency", "frequency", "distinct", "entropy", "recursive", "t", "tree", "ordered", "alpha", "beta", "delta", "all",
+)  # fmt: skip
 _LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
 
 
@@ -100,22 +103,7 @@ def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
     l = rng.choice((1.1, 1.2, 1.3)) if plain else rng.choice((1, 1.1, 1.25, 1.5, 2))
     if method in (*ONE_ONLY, "nsvdist"):
         return {"l": rng.choice((1, 2)) if method == "nhaa" else l}
-    kind = rng.choice(
-        (
-            "frequency",
-            "frequency",
-            "distinct",
-            "entropy",
-            "recursive",
-            "t",
-            "tree",
-            "ordered",
-            "alpha",
-            "beta",
-            "delta",
-            "all",
-        )  # fmt: skip
-    )
+    kind = rng.choice(KINDS)
     found: dict[str, dict[str, Any]] = {
         "t": {"t": rng.choice((0.2, 0.4, 0.6))},
         "tree": {"t": rng.choice((0.2, 0.4)), "tree": True},
