@@ -19,7 +19,8 @@ ONE_ONLY = ("nhaa", "pais", "dmpd", "pareto_dmpd")
 """Methods that protect one sensitive column."""
 
 KINDS = (
-    "frequency", "frequency", "distinct", "entropy", "recursive", "t", "tree", "ordered", "alpha", "beta", "delta", "all",
+    "frequency", "frequency", "distinct", "entropy", "recursive", "t", "tree", "ordered", "alpha", "beta", "delta",
+    "all",
 )  # fmt: skip
 _LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
 

@@ -44,3 +44,21 @@ def test_what_is_wrong_is_said(monkeypatch, capsys, more, words):
     assert words in err
     assert "Hint: " in err
     assert not Path("own.csv").exists()
+
+
+@pytest.mark.usefixtures("home")
+def test_likeness_is_asked_for_and_checked(monkeypatch, capsys):
+    asked = ("publish", *TABLE, "-o", "out", "-k", "2", "--beta", "0.9", "--delta", "2")
+    found = checked(monkeypatch, capsys, *asked)
+    assert [(g["kind"], g.get("enhanced")) for g in found["guarantees"]] == [
+        ("k", None),
+        ("beta", False),
+        ("delta", None),
+    ]
+    verdict = checked(monkeypatch, capsys, "verify", "out", "--original", "data.csv")
+    assert verdict["levels"]["beta"] <= 0.9
+    told = ("verify", "out/release.csv", "--quasi", "age,work", "--sensitive", "ill", "--beta", "0.001")
+    assert checked(monkeypatch, capsys, *told, codes=(0, 3))["levels"]["beta"] == verdict["levels"]["beta"]
+    code, _, err = run(monkeypatch, capsys, *asked[:-1], "-1", "--if-exists", "replace")
+    assert code == 2
+    assert "--delta" in err

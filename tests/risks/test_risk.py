@@ -95,6 +95,25 @@ def test_chances_against_a_population_by_hand():
     assert sample.marketer == pytest.approx((2 / 3 + 1 + 1 + 1) / 6)
 
 
+def test_k_map_and_presence_of_an_example():
+    """Six patients of a ZIP code with 50 inhabitants, published by ages of tens: 5-map, and all five young ones are in.
+
+    The example of desfontain.es/privacy/delta-presence.html; without those of 50 and older, as there 20 are.
+    """
+    patients = pl.DataFrame({"age": ["10-19"] * 5 + ["40-49"]})
+    people = pl.DataFrame({"age": ["10-19"] * 5 + ["20-29"] * 5 + ["30-39"] * 10 + ["40-49"] * 10 + ["50-"] * 20})
+    found = ic.risk(patients, ic.Schema(quasi=["age"]), population=people).sample
+    assert (found.k_map, found.presence) == (5, (0.0, 1.0))
+    wider = ic.risk(
+        patients.with_columns(age=pl.Series(["10-39"] * 5 + ["40-"])),
+        ic.Schema(quasi=["age"]),
+        population=people.with_columns(
+            age=pl.when(pl.col("age") < "40").then(pl.lit("10-39")).otherwise(pl.lit("40-"))
+        ),
+    ).sample
+    assert (wider.k_map, wider.presence) == (20, (pytest.approx(1 / 30), pytest.approx(1 / 4)))
+
+
 def test_rows_that_fit_nobody_are_said():
     odd = pl.concat([PEOPLE, pl.DataFrame({"age": [99], "sex": ["m"]})])
     found = ic.risk(odd, SCHEMA, population=EVERYBODY)

@@ -217,13 +217,18 @@ def _log_sizes(mean: float, spread: float, most: int) -> Floats:
     return logs
 
 
+_FAR = 40.0  # the search does not go there: numbers would be 0 or too large
 _EDGE = 15.0  # of a logit or logarithm: beyond it, the likelihood has no inner maximum
 
 
 def _least(lacking: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
     """Return where a function of two numbers is least, from several starts; ``None`` where it has no inner minimum."""
+
+    def bounded(at: Floats) -> float:
+        return math.inf if np.abs(at).max() > _FAR else lacking(at)
+
     found = [
-        optimize.minimize(lacking, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 800})
+        optimize.minimize(bounded, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 800})
         for start in starts
     ]
     best = min(found, key=lambda one: float(one.fun))

@@ -43,6 +43,12 @@ class Sample:
         Rows of the table whose values no person of the population has; ``None`` where it is not known.
     uniques
         How many rows are unique in the table and in the population; ``None`` where it is not known.
+    k_map
+        In how few people of the population the values of a row occur: the k of k-map (Sweeney); ``None`` where that
+        is not known.
+    presence
+        The least and the largest chance that somebody of the population is in the table, by their values: the deltas of
+        delta-presence (Nergiz, Atzori and Clifton 2007); ``None`` where it is not known.
     journalist, marketer
         The chance that somebody who looks for the person behind a row, and that somebody who links all rows, is right.
         Where the population is not known, the means of what the fraction allows.
@@ -53,6 +59,8 @@ class Sample:
     known: bool
     outside: int | None
     uniques: int | None
+    k_map: int | None
+    presence: tuple[float, float] | None
     journalist: Chances
     marketer: float
 
@@ -166,6 +174,8 @@ class SampleRisk:
                 "known": sample.known,
                 "rows_outside": sample.outside,
                 "unique_in_both": sample.uniques,
+                "k_map": sample.k_map,
+                "presence": None if sample.presence is None else list(sample.presence),
                 "journalist": sample.journalist.to_dict(),
                 "marketer": sample.marketer,
             },
@@ -210,6 +220,12 @@ class SampleRisk:
         ]
         if sample.uniques is not None:
             lines.append(f"{sample.uniques} rows are unique in the population as well")
+        if sample.presence is not None:
+            least, most = sample.presence
+            lines.append(
+                f"k-map: k = {sample.k_map}; delta-presence: somebody of the population is in the table with a chance "
+                f"of {least:.3g} to {most:.3g}"
+            )
         else:
             lines.append("Note: a mean hides who is unique in the population, and surely found: see the estimates")
         if sample.outside:
@@ -295,12 +311,18 @@ def _against(classes: Classes, fraction: float, threshold: float) -> Sample:
     """Return what holds against the population, if it is known, or by the fraction alone."""
     if classes.population is None or classes.population_rows is None:
         chances = Chances.of(expected_inverse(classes.sizes, fraction), classes.sizes, None)
-        return Sample(fraction, round(classes.n / fraction), False, None, None, chances, chances.average)  # noqa: FBT003
+        return Sample(fraction, round(classes.n / fraction), False, None, None, None, None, chances, chances.average)  # noqa: FBT003
     crowd = np.maximum(classes.population, classes.sizes)  # people who fit a row are at least those of the table
     chances = Chances.of(1 / crowd, classes.sizes, threshold)
     outside = int(classes.sizes[classes.population == 0].sum())
     both = int(((classes.sizes == 1) & (crowd == 1)).sum())
-    return Sample(fraction, classes.population_rows, True, outside, both, chances, chances.average)  # noqa: FBT003
+    share = classes.sizes / crowd
+    nobody = int(crowd.sum()) < classes.population_rows  # some of the population have values that no row has
+    presence = (0.0 if nobody else float(share.min()), float(share.max()))
+    return Sample(
+        fraction, classes.population_rows, known=True, outside=outside, uniques=both, k_map=int(crowd.min()),
+        presence=presence, journalist=chances, marketer=chances.average,
+    )  # fmt: skip
 
 
 def _intrusion(spectrum: Spectrum) -> float | None:

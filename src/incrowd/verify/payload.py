@@ -12,9 +12,10 @@ from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
-from incrowd.verify.manifest import Claims, Sensitive
+from incrowd.verify.manifest import Claims
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
 from incrowd.verify.rows import Frame
+from incrowd.verify.secrets import Sensitive
 from incrowd.verify.verdict import Findings, first_row
 
 
