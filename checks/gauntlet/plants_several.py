@@ -10,7 +10,7 @@ from typing import Any
 from checks.gauntlet.forger import Forger
 from checks.gauntlet.oracle.asked import key
 from checks.gauntlet.oracle.guarantees import LATER, NOTHING
-from checks.gauntlet.oracle.promises import holds
+from checks.gauntlet.oracle.promises import along_tree, holds
 from checks.gauntlet.oracle.told import share_columns, told_secrets
 from checks.gauntlet.plants import plant
 
@@ -158,7 +158,8 @@ def _crowds(f: Forger, column: str, *, others_known: bool) -> Iterator[tuple[int
 
 def _broken(f: Forger, promise: dict[str, Any]) -> bool:
     known = bool(promise.get("others_known"))
-    return any(not holds(promise, *crowd) for crowd in _crowds(f, promise["column"], others_known=known))
+    asked = along_tree(promise, f.manifest, {name: f.table[name].to_list() for name in _names(f)})
+    return any(not holds(asked, *crowd) for crowd in _crowds(f, promise["column"], others_known=known))
 
 
 @plant(sure=True)

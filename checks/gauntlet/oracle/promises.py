@@ -25,14 +25,14 @@ def judge_promises(
 ) -> None:
     """Check every guarantee of a release of rows."""
     if manifest["recoding"] == "homogeneous":
-        _judge_groups([_along_tree(g, manifest, secrets) for g in manifest["guarantees"]], cells, secrets, problems)
+        _judge_groups([along_tree(g, manifest, secrets) for g in manifest["guarantees"]], cells, secrets, problems)
     elif manifest["recoding"] == "non-homogeneous":
         _judge_each(manifest, table, cells, values, secrets, problems)
     else:
         problems.append("the recoding is neither homogeneous nor non-homogeneous")
 
 
-def _along_tree(guarantee: dict[str, Any], manifest: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
+def along_tree(guarantee: dict[str, Any], manifest: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
     """Return a promise with the names of the nodes above each value, where it is measured along a tree."""
     if not guarantee.get("tree"):
         return guarantee
