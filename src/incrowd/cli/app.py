@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, auditing, evaluating, hierarchies, proposing, reporting
+from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, proposing, reporting, risking
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -47,7 +47,7 @@ Data = Annotated[
     ),
 ]
 LKinds = "frequency, distinct, entropy or recursive."
-_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha")}
+_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
 
 
 @app.callback(invoke_without_command=True)
@@ -79,6 +79,12 @@ def publish(
     l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
     t: Annotated[float | None, typer.Option("-t", help="Closeness to the table's distribution, 0 to 1.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Largest relative gain of a sensitive value's share over the table's.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Largest change of a sensitive value's share: less than 2^DELTA times.")
+    ] = None,
     option: Own = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
@@ -122,7 +128,7 @@ def publish(
     if if_exists is IfExists.SKIP and is_there(output):
         screen.skipped(output)
         return
-    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
+    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha, "beta": beta, "delta": delta}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = "Option --l-kind needs -l"
@@ -165,6 +171,8 @@ def verify(
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
+    beta: Annotated[float | None, typer.Option(help="The beta (basic) that it should keep.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta that it should keep.")] = None,
     private: Private = None,
     by_batches: Annotated[
         bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
@@ -177,6 +185,7 @@ def verify(
     """Check a release: exit code 3 if a promise is broken, 4 if one could not be checked with the original given."""
     screen = Screen(quiet=quiet, as_json=as_json)
     foreign: dict[str, Any] = {"quasi": names(quasi), "sensitive": sensitive, "k": k, "l": l, "t": t, "alpha": alpha}
+    foreign |= {"beta": beta, "delta": delta}
     foreign = {name: value for name, value in foreign.items() if value is not None}
     if "l" in foreign:
         foreign["l_kind"] = l_kind
@@ -201,6 +210,8 @@ app.command()(reads(evaluating.evaluate))
 app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
+app.command()(reads(risking.risk))
+app.command()(reads(basketing.baskets))
 
 
 @app.command()

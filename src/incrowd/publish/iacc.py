@@ -71,7 +71,7 @@ class IACc(IACk):
     keep_values: bool = True
 
     name: ClassVar[str] = "iacc"
-    promise: ClassVar[str] = "the largest k under delta_c and delta_d; l (all kinds), t, alpha"
+    promise: ClassVar[str] = "the largest k under delta_c and delta_d; l (all kinds), t, alpha, beta, delta"
     cost: ClassVar[str] = "n M + n log n + values x group sizes"
 
     def __post_init__(self) -> None:
