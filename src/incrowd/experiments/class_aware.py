@@ -76,7 +76,7 @@ def unseen_tasks(options: Options) -> list[Task]:
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show retention table by table, and its means."""
-    means = nsvdist.averages(done, options.said)
+    means = nsvdist.means(done)
     kept = _kept(means)
     sections, verdicts = [_overview(kept)], []
     for learner in nsvdist.classifiers(options):

@@ -20,6 +20,7 @@ MODULES: tuple[str, ...] = (
     "dmpd_rivals",
     "friedman_table6",
     "friedman_curves",
+    "iac_curves",
     "iac_figures",
     "class_aware",
 )
