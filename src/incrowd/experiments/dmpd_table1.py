@@ -17,7 +17,7 @@ from incrowd.datasets import DATASETS
 from incrowd.evaluate.statistics import combined_5x2
 from incrowd.experiments import dmpd
 from incrowd.experiments.dmpd import INDUCERS, LEVELS, REPETITIONS
-from incrowd.experiments.experiment import Done, Experiment, Options, Report, Section, Task, Verdict, beside
+from incrowd.experiments.experiment import AVERAGES, Done, Experiment, Options, Report, Section, Task, Verdict, beside
 from incrowd.experiments.registry import published
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def report(done: Sequence[Done], options: Options) -> Report:
         mixed = pl.concat([frame.join(whole, on=["dataset", "inducer", "k"], how="anti"), whole])
         verdicts.insert(1, _close(mixed, ", with all numbers cut on the whole table"))
     sections += [Section("All figures", frame, shown=False), Section("Cut on the whole table", whole, shown=False)]
+    sections += [Section(AVERAGES, dmpd.averages(done), shown=False)]
     return Report(sections, verdicts, _notes(frame, options), lambda: draw(frame))
 
 

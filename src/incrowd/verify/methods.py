@@ -87,6 +87,8 @@ _DMPD: dict[str, Fits] = _K_AND_L | {
     "patience": _or_null(_whole(1)),
     "seconds": _or_null(_number(0)),
 }
+_CRITERION: dict[str, Fits] = {"criterion": _one_of("fayyad", "kononenko")}
+_ARCHIVE: dict[str, Fits] = {"archive": _or_null(_whole(2))}
 _IACC: dict[str, Fits] = {"delta_c": _or_null(_number(0)), "delta_d": _or_null(_number(0)), "keep_values": _is_bool}
 _TREE_ESTIMATOR: dict[str, Fits] = {
     "k": _whole(1),
@@ -138,8 +140,8 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
             "presplit": _is_presplit,
         },
     ),
-    "dmpd": (_DMPD,),
-    "pareto_dmpd": (_DMPD | {"archive": _or_null(_whole(2))},),
+    "dmpd": (_DMPD | _CRITERION, _DMPD),
+    "pareto_dmpd": (_DMPD | _CRITERION | _ARCHIVE, _DMPD | _ARCHIVE),
 }
 """The parameters of each method in their order; a method may have several lists of them."""
 
