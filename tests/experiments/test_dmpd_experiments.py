@@ -138,11 +138,9 @@ def test_cuts_of_the_whole_table_are_told_apart(small, monkeypatch):
 
 @pytest.mark.parametrize("method", ["original", "dmpd", "tds"])
 def test_a_copy_of_a_quasi_identifier_is_left_out_for_every_method(small, monkeypatch, method):
-    frame = dmpd.table_of("german")
-    monkeypatch.setattr(
-        dmpd, "table_of", lambda _name: frame.with_columns(frame["job"].str.to_uppercase().alias("copy"))
-    )
-    monkeypatch.setattr(dmpd, "quasi_of", lambda *_: ("job", "town"))
+    twice = people().with_columns(copy=pl.col("job").str.to_uppercase()).select(pl.exclude("risk"), "risk")
+    monkeypatch.setattr(datasets, "load", lambda _name: twice)
+    monkeypatch.setattr(dmpd, "top_features", lambda *_: ["job", "town"])
     seen = []
     monkeypatch.setitem(dmpd._METHODS, method, lambda _task, train, _test: seen.append(train.columns) or {})
     dmpd.run(dmpd.tasks_of("german", method, ["tree"], Options(quick=True))[0])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting
+from incrowd.cli import attacking, evaluating, hierarchies, mining, proposing, reporting
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -268,6 +268,7 @@ app.command()(reads(evaluating.evaluate))
 app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
+app.command()(reads(mining.rules))
 
 
 @app.command()

@@ -25,8 +25,8 @@ from incrowd.version import __version__
 _SAFE = {
     "alpha", "attack", "attacks", "classifiers", "cv", "data", "datasets", "domains", "earlier", "if-exists", "json",
     "jobs", "k", "known", "l", "l-kind", "ledger", "loss", "method", "model", "non-members", "original", "output",
-    "people", "plot", "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "samples", "schema", "store",
-    "t", "test", "test-rows", "training", "trust",
+    "max-len", "min-confidence", "min-support", "people", "plot", "quick", "quiet", "refuse-repeat", "release",
+    "repair", "rounding", "samples", "schema", "store", "t", "test", "test-rows", "training", "trust",
 }  # fmt: skip
 """Options whose values are logged: numbers, known words, names of files. Of others: that they were given."""
 

@@ -6,8 +6,9 @@ quasi-identifiers are the top columns of section 5.4, ranked once on the whole t
 
 A task is one half of one repetition, with all levels of k. Methods: ``original`` (the rows as they are), ``dmpd``,
 ``tds`` and ``tdr``, all as they publish. With ``cuts = "whole"`` DMPD's numbers are cut by MDL alone, on the whole
-table before it is halved, so that training knows of test rows. It is not a fair test. That the paper did it is our inference, from its figures and from
-"the dataset is discretized at the initial phase" (section 5.10); its Fig. 9 says otherwise.
+table before it is halved, so that training knows of test rows. It is not a fair test. That the paper did it is our
+inference, from its figures and from "the dataset is discretized at the initial phase" (section 5.10); its Fig. 9 says
+otherwise.
 
 What we chose: (1) rows with a missing value are left out: the paper's figures are multiples of one row of the halves
 of the complete tables (Vote, Wisconsin), and Fung's Adult has 45 222 rows. (2) A class of fewer than 10 rows is left

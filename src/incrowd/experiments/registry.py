@@ -23,6 +23,7 @@ MODULES: tuple[str, ...] = (
     "iac_curves",
     "iac_figures",
     "class_aware",
+    "rules_releases",
 )
 """Files of this room that have a tuple ``EXPERIMENTS``."""
 

@@ -15,6 +15,7 @@ from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, save_repair, verify
 from incrowd.workflow.looking import Crowds, Look, crowds, look
+from incrowd.workflow.mining import Mined, rules
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
 from incrowd.workflow.reporting import report
@@ -25,6 +26,7 @@ __all__ = [
     "Crowds",
     "HierarchyReport",
     "Look",
+    "Mined",
     "Progress",
     "Proposal",
     "Publication",
@@ -45,6 +47,7 @@ __all__ = [
     "recipes",
     "report",
     "revise",
+    "rules",
     "save_repair",
     "trade_off",
     "verify",
