@@ -1,9 +1,10 @@
 """Association rules from releases of NSVDist against those of the original: what "NSGVD" names and does not measure.
 
 The paper that combines NSVDist with association rules prints no figure of rules. So this is ours: the rules of a
-release by expected supports (`incrowd.rules_from_release`) beside the rules of the original at the same thresholds, against k,
-for both modes of NSVDist. Numbers are items by the quarter of the table that they are in; of the groceries, the most
-frequent ones, bought or not, and the last of them is the sensitive one. `quick` takes two tables and two values of k.
+release by expected supports (`incrowd.rules_from_release`) beside the rules of the original at the same thresholds,
+against k, for both modes of NSVDist. Numbers are items by the quarter of the table that they are in; of the groceries,
+the most frequent ones, bought or not, and the last of them is the sensitive one. `quick` takes two tables and two
+values of k.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def run(task: Task) -> dict[str, Any]:
     release: RowRelease = NSVDist(k=task["k"], mode=task["mode"]).publish(
         frame, schema, seed=task["seed"], domains="exact"
     )
-    cuts = cuts_of(frame)
-    names = [*schema.quasi, *schema.other, str(schema.target)]
-    original = anonymous_rules(in_ranges(frame.select(names), cuts), public=[], k=1, **THRESHOLDS).rules
+    shown = frame.select(*schema.quasi, *schema.other, str(schema.target))
+    cuts = cuts_of(shown)
+    original = anonymous_rules(in_ranges(shown, cuts), public=[], k=1, **THRESHOLDS).rules
     found = compare_rules(rules_from_release(release, cuts=cuts, **THRESHOLDS), original)
     return {
         "original": original.height, "found": found.matched.height + found.false.height, "recall": found.recall,
