@@ -42,7 +42,7 @@ CASES = {
     "duckdb": ("duckdb", lambda folder: ic.read(empty(folder, "a.duckdb"))),
     "zstd": ("zstandard", zstandard),
     "models": ("skops", models),
-    "studio": ("starlette", lambda _folder: studio.serve()),
+    "studio": ("starlette", lambda _folder: studio.serve(tell=print)),
     "weka": ("weka", lambda _folder: classifier("j48").require()),
 }
 BUNDLES = {"postgresql", "mysql"}  # a driver beside sql: tests/io/test_connecting.py

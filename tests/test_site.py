@@ -1,4 +1,4 @@
-"""The site: its Python runs, its reference is whole, its links lead somewhere. ./dev docs builds it and runs the rest."""
+"""The site: its Python runs, its reference is whole, links lead somewhere. `./dev docs` builds it and runs the rest."""
 
 import re
 import sys

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from incrowd import datasets
-from incrowd.experiments import dmpd, dmpd_rivals, dmpd_table1, run_experiment, write_report
+from incrowd.experiments import dmpd, dmpd_rivals, dmpd_search, dmpd_table1, run_experiment, write_report
 from incrowd.experiments.experiment import Options
 from incrowd.experiments.registry import experiment, published
 from incrowd.publish.decomposition.levels import Levels
@@ -202,3 +202,40 @@ def test_marks_and_verdicts_follow_the_tests():
     assert [verdict.holds for verdict in partly.verdicts] == [None, None]
     equal = dmpd_rivals.report([*done("dmpd", 0.7, 0.01), *done("tds", 0.7, 0.01, 1)], Options(), 5)
     assert equal.sections[0].frame["DMPD"].str.contains("*", literal=True).mean() < 0.2
+
+
+def test_time_and_settings_of_the_search(small, monkeypatch):
+    monkeypatch.setattr(dmpd_search, "GENERATIONS", (1, 2))
+    found = run_experiment(experiment("dmpd-table2"), Options(quick=True))
+    frame = found.sections[0].frame
+    assert frame["rows"].to_list() == [175, 875]
+    assert frame["minutes (paper)"].to_list() == [1.41, 6.55]
+    assert found.verdicts[0].holds is None  # quick
+    found = run_experiment(experiment("dmpd-fig11"), Options(quick=True, datasets=("german",)))
+    assert found.sections[0].frame["generations"].to_list() == [1, 2]
+    assert not any("failed" in note for note in found.notes)
+
+
+def test_variations_of_rows_are_drawn_from_the_domains():
+    frame = people(40)
+    larger = dmpd_search.enlarged(frame, 3)
+    assert larger.height == 120
+    assert larger.head(40).equals(frame)
+    assert all(larger[name].is_in(frame[name].implode()).all() for name in frame.columns)
+
+
+def surfaces(*corners):
+    return [{"surface": "median", "level": level, "accuracy": accuracy} for level, accuracy in corners]
+
+
+@pytest.mark.parametrize(
+    ("corners", "holds"),
+    [
+        (((3, 0.86), (655, 0.855), (1000, 0.81)), [True, True, True]),
+        (((3, 0.80), (655, 0.70), (1000, 0.69)), [False, False, False]),
+        (((3, 0.86),), [True, None, None]),
+    ],
+)
+def test_what_the_text_says_of_the_frontier(corners, holds):
+    done = [({"top": 5}, {"surfaces": surfaces(*corners)})]
+    assert [verdict.holds for verdict in dmpd_search.frontier_report(done, Options()).verdicts] == holds

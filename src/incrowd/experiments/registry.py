@@ -18,6 +18,7 @@ MODULES: tuple[str, ...] = (
     "nsvdist_losses",
     "dmpd_table1",
     "dmpd_rivals",
+    "dmpd_search",
     "friedman_table6",
     "friedman_curves",
     "iac_curves",
