@@ -15,7 +15,7 @@ sys.path.insert(0, str(DOCS))
 from site_pages import executed, measured, reference  # noqa: E402
 
 
-@pytest.mark.parametrize("name", [name for name in executed.PAGES if "```python" in (DOCS / name).read_text("utf-8")])
+@pytest.mark.parametrize("name", ["tutorials/data-scientist.md", "tutorials/researcher.md"])
 def test_python_of_tutorials_runs(name):
     executed.run_python(DOCS, (DOCS / name).read_text(encoding="utf-8"))
 
