@@ -12,7 +12,7 @@ from render import rendered
 
 PAGES = (
     "start.md", "tutorials/steward.md", "tutorials/data-scientist.md", "tutorials/auditor.md",
-    "tutorials/researcher.md",
+    "tutorials/researcher.md", "tour.md",
 )  # fmt: skip
 _PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
