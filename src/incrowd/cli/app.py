@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, proposing, reporting, risking
+from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, mining, proposing, reporting, risking
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -212,6 +212,7 @@ app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
 app.command()(reads(risking.risk))
 app.command()(reads(basketing.baskets))
+app.command()(reads(mining.rules))
 
 
 @app.command()
@@ -259,10 +260,10 @@ def bench(
     finished_only: Annotated[
         bool, typer.Option("--finished", help="Report what is in the store, and compute nothing.")
     ] = False,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(help="NAME.json of an earlier run; the tables and classifiers in it are not computed again."),
-    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run all experiments, one after the other.")] = False,
+    index: Annotated[
+        bool, typer.Option("--index", help="Mark the reports that are of earlier code, and list every panel.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -270,23 +271,27 @@ def bench(
     from incrowd.cli import benching
 
     screen = Screen(quiet=quiet, as_json=as_json)
-    if name is None:
+    if index:
+        benching.write_index(screen, output)
+        return
+    if name is None and not every:
         benching.list_experiments(screen)
         return
     if store is not None:
         keep("What is finished is in the store: the same command continues from there.")
-    benching.run(
-        screen,
-        name,
+    run = benching.Run(
         quick=quick,
-        classifiers=classifiers,
-        datasets=datasets,
+        classifiers=benching.names(classifiers),
+        datasets=benching.names(datasets),
         jobs=jobs or 1,
         output=output,
         store=store,
         finished_only=finished_only,
-        earlier=earlier or [],
     )
+    if every:
+        benching.run_all(screen, run)
+    else:
+        benching.run_one(screen, str(name), run)
 
 
 @app.command()

@@ -79,7 +79,7 @@ def unseen_tasks(options: Options) -> list[Task]:
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show retention table by table, and its means."""
-    means = nsvdist.averages(done, options.said)
+    means = nsvdist.means(done)
     kept = _kept(means)
     sections, verdicts = [_overview(kept)], []
     for learner in nsvdist.classifiers(options):
@@ -168,11 +168,10 @@ def _draw(kept: pl.DataFrame, learner: str) -> plots.Figure:
 EXPERIMENTS = (
     Experiment(
         "class-aware", "ours", "the NSVDist paper's tables", "what classifiers keep of class-aware releases", tasks,
-        nsvdist.run, report, nsvdist.average_of,
+        nsvdist.run, report,
     ),
     Experiment(
         "class-aware-unseen", "ours", "tables that were not used for design",
         "what classifiers keep of class-aware releases, elsewhere", unseen_tasks, nsvdist.run, report,
-        nsvdist.average_of,
     ),
 )  # fmt: skip

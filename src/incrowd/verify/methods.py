@@ -93,6 +93,8 @@ _DMPD: dict[str, Fits] = _K_AND_L | {
     "patience": _or_null(_whole(1)),
     "seconds": _or_null(_number(0)),
 }
+_CRITERION: dict[str, Fits] = {"criterion": _one_of("fayyad", "kononenko")}
+_ARCHIVE: dict[str, Fits] = {"archive": _or_null(_whole(2))}
 _IACC: dict[str, Fits] = {"delta_c": _or_null(_number(0)), "delta_d": _or_null(_number(0)), "keep_values": _is_bool}
 _TREE_ESTIMATOR: dict[str, Fits] = {
     "k": _whole(1),
@@ -111,7 +113,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "lattice": (
         _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
-    "iack": (_GROUPS,),
+    "iack": (_GROUPS | {"mode": _one_of("filled", "paper")}, _GROUPS),
     "iacc": (_GROUPS | _IACC,),
     "tree": (_GROUPS | {"gain": _GAIN, "tighten": _is_bool}, _TREE_ESTIMATOR),
     "kactus": (_GROUPS | {"min_rows": _or_null(_whole(1)), "confidence": _or_null(_above_0(0.5))},),
@@ -121,7 +123,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
         _GROUPS
         | {
             "loss": _LOSS,
-            "start": _one_of("mondrian", "single_mondrian", "random"),
+            "start": _one_of("mondrian", "single_mondrian", "random", "best"),
             "omega": _number(1, _LARGEST),
             "passes": _whole(1),
         },
@@ -144,8 +146,8 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
             "presplit": _is_presplit,
         },
     ),
-    "dmpd": (_DMPD,),
-    "pareto_dmpd": (_DMPD | {"archive": _or_null(_whole(2))},),
+    "dmpd": (_DMPD | _CRITERION, _DMPD),
+    "pareto_dmpd": (_DMPD | _CRITERION | _ARCHIVE, _DMPD | _ARCHIVE),
 }
 """The parameters of each method in their order; a method may have several lists of them."""
 
@@ -242,7 +244,8 @@ def method_problems(
         return [], f"method {name!r} is not one that this verifier knows: its parameters were not checked"
     if (name in _PROJECTIONS) != (payload == "projections"):
         return [f"method {name!r} does not publish {payload}"], None
-    if len(names) > 1 and (name in _ONE_SECRET or parameters.get("mode") == "paper" or "max_confidence" in parameters):
+    paper = name == "nsvdist" and parameters.get("mode") == "paper"
+    if len(names) > 1 and (name in _ONE_SECRET or paper or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
     problems = _parameter_problems(name, parameters, names)
     return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
@@ -302,7 +305,8 @@ def _claim_problems(
         problems.append(f"the guarantees are not those that the parameters of {name!r} ask for")
     if recoding is not None and recoding != recoding_of(name):
         problems.append(f"recoding is not {recoding_of(name)}, and that of {name!r} is")
-    wanted = {"hardened": "shares", "paper": "counts"}.get(parameters.get("mode", ""), "exact")
+    forms = {"hardened": "shares", "paper": "counts"} if name == "nsvdist" else {}
+    wanted = forms.get(parameters.get("mode", ""), "exact")
     if form is not None and form != wanted:
         problems.append(f"sensitive.form is not {wanted}, and that of {name!r} is")
     return problems
@@ -327,6 +331,8 @@ def _promised(name: str, given: dict[str, Any], told: Guarantees, names: Sequenc
     k = given["k"]
     if name in _MORE_K and told and is_whole(told[0].get("k")):
         k = max(k, told[0]["k"])
+    if name == "iack" and given.get("mode") == "paper" and told and is_whole(told[0].get("k")):
+        k = max(1, min(k, told[0]["k"]))  # as written, the rows of * may be fewer than k: it promises what it has
     if "max_confidence" in given:
         l = 1 if given["l"] is None else given["l"]
         return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]

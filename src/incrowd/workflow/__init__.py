@@ -15,6 +15,7 @@ from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, risk, save_repair, verify
 from incrowd.workflow.looking import Crowds, Look, crowds, look
+from incrowd.workflow.mining import Mined, rules
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
 from incrowd.workflow.repairing import Kept, kept_by_folds, save_refit
@@ -28,6 +29,7 @@ __all__ = [
     "HierarchyReport",
     "Kept",
     "Look",
+    "Mined",
     "Progress",
     "Proposal",
     "Publication",
@@ -51,6 +53,7 @@ __all__ = [
     "report",
     "revise",
     "risk",
+    "rules",
     "save_refit",
     "save_repair",
     "trade_off",
