@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 import strategies
 from incrowd import engines, io
-from incrowd.engines import memory, ordering, streamed
+from incrowd.engines import memory, ordering, parts
 from incrowd.publish import make
 from incrowd.verify import row_map
 from incrowd.verify.streamed import verify_dataset
@@ -132,7 +132,7 @@ def test_a_damaged_file_and_a_full_disk_leave_nothing(tmp_path, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(streamed, "write_private", full)
+    monkeypatch.setattr(parts, "write_private", full)
     with pytest.raises(ic.InputError, match="No space left"):
         publish(people(), SCHEMA, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]

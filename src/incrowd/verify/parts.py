@@ -66,11 +66,11 @@ def read_released(
     unsorted: int | None = None
     n_rows = 0
     for number, name in enumerate(names):
-        part = _read_part(folder / name, is_last=number == len(names) - 1, problems=problems)
+        part = read_part(folder / name, is_last=number == len(names) - 1, problems=problems)
         if part is None:
             return None
         data, frame = part
-        if not _fits_cover(cover, frame):
+        if not fits_cover(cover, frame):
             problems.append(f"{name} has other columns or types than the manifest lists")
             return None
         problems += [f"{name} holds {what}" for what in odd_numbers(frame)]
@@ -96,7 +96,8 @@ def read_released(
     return Released(*seen.rows(), n_rows)
 
 
-def _read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes, pl.DataFrame] | None:
+def read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes, pl.DataFrame] | None:
+    """Return the bytes of a part and its rows; what is wrong with it is a problem."""
     data = file_bytes(path)
     try:
         height = pl.scan_parquet(memory.BytesIO(data or b"")).select(pl.len()).collect().item()
@@ -110,7 +111,7 @@ def _read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes
     return data or b"", frame
 
 
-def _fits_cover(cover: io.Cover, frame: pl.DataFrame) -> bool:
+def fits_cover(cover: io.Cover, frame: pl.DataFrame) -> bool:
     """Tell whether a part has the columns and types that lie beside the dataset."""
     try:
         own = io.Cover.of(cover.manifest, {"release": frame.head(0)}, str)
