@@ -7,13 +7,13 @@ from typing import Any
 
 from incrowd.engines.choosing import require_cuts
 from incrowd.engines.released import DatasetRelease
-from incrowd.engines.spark import publish_spark
+from incrowd.engines.spark import publish_spark, verify_spark
 from incrowd.engines.streamed import publish_streamed
 from incrowd.errors import ParameterError
 from incrowd.publish.publisher import Publisher
 from incrowd.schema import Schema
 
-__all__ = ["ENGINES", "DatasetRelease", "publish", "publish_spark", "publish_streamed", "require_cuts"]
+__all__ = ["ENGINES", "DatasetRelease", "publish", "publish_spark", "publish_streamed", "require_cuts", "verify_spark"]
 
 ENGINES = ("local", "streamed", "spark")
 

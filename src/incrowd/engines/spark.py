@@ -26,13 +26,14 @@ from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.parts import finish_folders, spill_folder
 from incrowd.engines.released import DatasetRelease, released
 from incrowd.engines.spark_rows import CountDistinct, DistinctTexts, OrderBucket, Plan, SendRows, WritePart, changed
-from incrowd.engines.spark_session import Jobs, is_spark_frame, open_session
+from incrowd.engines.spark_session import Jobs, open_session
 from incrowd.engines.spark_source import SparkTable, first_rows, opened
 from incrowd.errors import InputError, SchemaError, counted
 from incrowd.publish.publisher import CellPublisher, Progress, Publisher
 from incrowd.release.seal import refuse_domains, secret_rng
 from incrowd.schema import Schema
-from incrowd.verify.spark import check_on_spark
+from incrowd.verify import Verdict
+from incrowd.verify.spark import check_on_spark, verify_on_spark
 from incrowd.verify.spark_originals import open_numbered
 from incrowd.verify.streamed import reading_of
 
@@ -75,7 +76,7 @@ def publish_spark(
     target = Path(output).absolute()
     kept = target.with_name(target.name + ".private")
     report = progress or (lambda _stage, _done, _total: None)
-    frame = source if is_spark_frame(source) else None
+    frame = source if io.is_spark_frame(source) else None
     how = schema.reading.with_settings(reading)
     with open_session(master, frame) as session, opened(source, session, how, findings) as table:
         schema.check(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String())))
@@ -88,6 +89,38 @@ def publish_spark(
             verdict = check_on_spark(folder, secret, original, session, spill=spill, watch=run.jobs.run)
             verdict.raise_for_violations()
     return released(shown, target, kept, verdict.levels)
+
+
+def verify_spark(
+    release: str | Path,
+    original: Any = None,  # noqa: ANN401
+    *,
+    private: str | Path | None = None,
+    reading: io.Reading | None = None,
+    progress: Progress | None = None,
+    master: str | None = None,
+) -> Verdict:
+    """Check a release in a Parquet dataset on Spark; see `incrowd.verify.spark`.
+
+    Parameters
+    ----------
+    release
+        The folder of the dataset.
+    original
+        What it was made from: a frame of Spark, files, an address or a table of the catalogue.
+    private
+        What the owner keeps; by default the folder beside the dataset, if it is there.
+    master
+        Where Spark runs, if there is no session yet.
+    """
+    report = progress or (lambda _stage, _done, _total: None)
+    with open_session(master, original if io.is_spark_frame(original) else None) as session:
+        watch, how = Jobs(session, report).run, reading or io.Reading()
+        if original is None:
+            return verify_on_spark(release, None, session, watch=watch, private=private, reading=how)
+        with opened(original, session, how, None) as table:
+            own = original if table.frame is None else table.frame
+            return verify_on_spark(release, own, session, watch=watch, private=private, reading=how)
 
 
 class _Run:

@@ -35,12 +35,6 @@ _DAMAGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE", "is not a Parquet file", "Pa
 _CHANGED = ("SchemaColumnConvertNotSupportedException", "PARQUET_COLUMN_DATA_TYPE_MISMATCH", "CANNOT_MERGE_SCHEMAS")
 
 
-def is_spark_frame(frame: object) -> bool:
-    """Tell whether something is a frame of Spark; nothing is imported to look."""
-    library = sys.modules.get("pyspark.sql")
-    return library is not None and isinstance(frame, library.DataFrame)
-
-
 @contextmanager
 def open_session(master: str | None = None, frame: Any = None) -> Iterator[Any]:  # noqa: ANN401
     """Yield the session of a frame, or the one that is there; else one of our own, which ends with the block."""

@@ -17,7 +17,6 @@ import polars as pl
 
 from incrowd import io
 from incrowd.engines.spark_rows import HashColumns, HashRows
-from incrowd.engines.spark_session import is_spark_frame
 from incrowd.errors import InputError
 
 SPLIT_ROWS = 1 << 20
@@ -135,7 +134,7 @@ def opened(source: Any, session: Any, reading: io.Reading, findings: io.Findings
 
 def open_table(source: Any, session: Any, reading: io.Reading, findings: io.Findings | None) -> SparkTable:  # noqa: ANN401
     """Open a table for Spark: a frame of it, files that every worker can read, or what only Spark can reach."""
-    if is_spark_frame(source):
+    if io.is_spark_frame(source):
         return _of_frame(source, session, reading, "The frame")
     if isinstance(source, str | Path) and (Path(source).exists() or io.files_in_parts(source) != [Path(source)]):
         return _of_files(source, session, reading, findings)

@@ -13,7 +13,7 @@ from incrowd.io.elsewhere import PART_ROWS, Existing, Fetched, Writing, fetch, p
 from incrowd.io.excel_safe import risky_cells, write_excel_safe
 from incrowd.io.files import read, read_as, read_with_findings, write
 from incrowd.io.formats import FORMATS, Format, find_format, format_of
-from incrowd.io.frames import from_polars, kind_of, to_polars
+from incrowd.io.frames import from_polars, is_spark_frame, kind_of, to_polars
 from incrowd.io.places import DATASET_COVER, Place, find_place, place_of
 from incrowd.io.reading import FILE_SETTINGS, Findings, Note, Reading
 from incrowd.io.staging import recover, refuse_existing
@@ -47,6 +47,7 @@ __all__ = [
     "from_polars",
     "from_record_batches",
     "has_manifest",
+    "is_spark_frame",
     "is_url",
     "is_written",
     "kind_of",

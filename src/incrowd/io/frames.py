@@ -49,6 +49,11 @@ def kind_of(frame: Frame) -> Kind:
     return "polars"
 
 
+def is_spark_frame(frame: object) -> bool:
+    """Tell whether something is a frame of Spark; nothing is imported to look."""
+    return _is_a(frame, "pyspark.sql", "DataFrame")
+
+
 def to_polars(frame: Frame) -> pl.DataFrame:
     """Convert a frame of any library to polars, without copying where that is possible.
 
