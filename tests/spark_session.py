@@ -11,7 +11,7 @@ import pytest
 def spark():
     """A Spark session on this machine."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        if os.environ.get("CI") == "true":
+        if os.environ.get("CI"):
             pytest.fail("Spark needs Java, and there is none")
         pytest.skip("Spark needs Java, and there is none")
     from incrowd.engines.spark_session import _quietly, _silent

@@ -156,7 +156,7 @@ class _Run:
         """Return the distinct rows and how many rows are like each, in column ``n``."""
         from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-        dtypes = self.table.dtypes(self.columns)
+        dtypes = self.jobs.run("counting rows", lambda: self.table.dtypes(self.columns))
         names = [f"c{m}" for m in range(len(self.columns))]
         found = self.table.map(CountDistinct(self.columns), self.columns, f"{_types(dtypes, 'c')}, n long, split long")
         sizes = None if self.table.splits is None else [split.n for split in self.table.splits]
@@ -216,7 +216,7 @@ class _Run:
 
         other, n_released = list(self.schema.other), int(shown.counts.sum())
         require_disk(self.spill, sum(self.heights), len(other))
-        dtypes = self.table.dtypes(other) if other else {}
+        dtypes = self.jobs.run("bringing rows in order", lambda: self.table.dtypes(other) if other else {})
         n_buckets = Plan(self.spill).write(shown, self._distinct, others=bool(other))
         words = tuple(int(word) for word in self._rng.integers(0, 1 << 62, 4))
         send = SendRows(self.spill, self.columns, other, first_rows(self.heights), int(self._rng.integers(1 << 62)))

@@ -28,7 +28,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "8",
 }
-_LOCAL = re.compile(r"local(\[(\d+|\*)\])?")
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:, ?\d+)?\])?")
 _OURS = re.compile(r"incrowd\.errors\.(\w+Error): (.*?)\n\nHint: (.*?)(?:\n|$)", re.DOTALL)
 _EXCEPTION = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception|Panic\w*))\b", re.MULTILINE)
 _DAMAGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE", "is not a Parquet file", "ParquetDecodingException")
@@ -66,7 +66,7 @@ def _start(kind: Any, master: str | None) -> Any:  # noqa: ANN401
         for name, value in _LOCAL_SETTINGS.items():
             builder = builder.config(name, value)
         # Without a number of tries, a local task that fails ends the job.
-        builder = builder.master(f"local[{local[2] or 1},{_RETRIES}]")
+        builder = builder.master(f"local[{local[1] or 1},{_RETRIES}]")
     elif master is not None:
         builder = builder.master(master)
     try:

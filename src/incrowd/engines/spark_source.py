@@ -17,6 +17,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.engines.spark_rows import HashColumns, HashRows
+from incrowd.engines.spark_session import explained
 from incrowd.errors import InputError
 
 SPLIT_ROWS = 1 << 20
@@ -119,7 +120,7 @@ class SparkTable:
 @contextmanager
 def opened(source: Any, session: Any, reading: io.Reading, findings: io.Findings | None) -> Iterator[SparkTable]:  # noqa: ANN401
     """Open a table, and keep a frame whose rows would come in another order when they are asked for again."""
-    table = open_table(source, session, reading, findings)
+    table = _open(source, session, reading, findings)
     moved = table.frame is not None and "Exchange" in table.frame._jdf.queryExecution().executedPlan().toString()
     if moved:
         if findings is not None:
@@ -130,6 +131,14 @@ def opened(source: Any, session: Any, reading: io.Reading, findings: io.Findings
     finally:
         if moved:
             table.frame.unpersist()
+
+
+def _open(source: Any, session: Any, reading: io.Reading, findings: io.Findings | None) -> SparkTable:  # noqa: ANN401
+    try:
+        return open_table(source, session, reading, findings)
+    except Exception as error:
+        problem = explained(error)
+    raise problem
 
 
 def open_table(source: Any, session: Any, reading: io.Reading, findings: io.Findings | None) -> SparkTable:  # noqa: ANN401
@@ -171,6 +180,9 @@ def _of_frame(frame: Any, session: Any, reading: io.Reading, where: str) -> Spar
         raise InputError(
             fact, "convert the columns in Spark and leave that out of the schema, or give the files themselves"
         )
+    if frame.isStreaming:
+        fact = f"{where} is a stream that does not end"
+        raise InputError(fact, "write its rows to files, and publish these")
     repeated = [name for name in frame.columns if frame.columns.count(name) > 1]
     if repeated:
         fact = f"{where} has two columns named '{repeated[0]}'"
