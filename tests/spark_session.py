@@ -36,6 +36,7 @@ _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": "2",
+    "spark.io.encryption.enabled": "true",
     # Nothing runs long enough to be worth compiling.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
     "spark.sql.codegen.wholeStage": "false",

@@ -27,6 +27,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "8",
+    "spark.io.encryption.enabled": "true",  # what is shuffled lies in files, and quasi-identifiers are among it
 }
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:, ?\d+)?\])?")
 _OURS = re.compile(r"incrowd\.errors\.(\w+Error): (.*?)\n\nHint: (.*?)(?:\n|$)", re.DOTALL)
