@@ -97,7 +97,9 @@ def test_a_text_file_gives_the_release_of_its_table(little, tmp_path):
     local.save_to(tmp_path / "local", dataset=True)
     assert public_files(tmp_path / "streamed") == public_files(tmp_path / "local")
     assert verify_dataset(tmp_path / "streamed", tmp_path / "people.csv").complete
-    publish(tmp_path / "people.csv", SCHEMA, tmp_path / "without a seed", seed=None)  # columns without a role stay texts
+    publish(
+        tmp_path / "people.csv", SCHEMA, tmp_path / "without a seed", seed=None
+    )  # columns without a role stay texts
 
 
 def test_a_folder_of_parquet_files_and_a_lazy_frame_are_read(little, tmp_path):

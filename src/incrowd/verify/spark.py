@@ -18,16 +18,15 @@ import numpy as np
 import polars as pl
 
 from incrowd import io
-from incrowd.errors import InputError
 from incrowd.verify.compare import equal_values, is_comparable
 from incrowd.verify.manifest import Claims
 from incrowd.verify.pairs import SAMPLE, Pairs, typed_like
-from incrowd.verify.parts import Released, part_names
+from incrowd.verify.parts import Released, is_row_map, judge_files, part_names
 from incrowd.verify.row_map import NOBODY
 from incrowd.verify.spark_originals import Numbered, open_numbered
 from incrowd.verify.spark_parts import LookUp, Others, ReadPart, bits_of, fields_of
-from incrowd.verify.streamed import judge_dataset, reading_of
-from incrowd.verify.verdict import Findings, Verdict, first_row
+from incrowd.verify.streamed import find_dataset, judge_dataset, reading_of
+from incrowd.verify.verdict import Findings, Verdict
 
 Watch = Callable[[str, Callable[[], Any]], Any]
 """Runs what starts jobs of Spark, under a name that people are shown."""
@@ -55,21 +54,11 @@ def verify_on_spark(
     watch
         Runs jobs.
     """
-    folder = Path(release).absolute()
-    io.recover(folder)
-    place = io.find_place(folder)
-    if place is None or place.kind != "dataset":
-        fact = f"'{folder}' is not a Parquet dataset that holds a release"
-        raise InputError(fact, "give the folder that publish wrote with --dataset, or verify it in memory")
-    kept = Path(private) if private is not None else place.private
-    if private is not None and not kept.is_dir():
-        fact = f"There is no private folder '{kept}'"
-        raise InputError(fact, "give the folder that publish named under 'Keep private'")
+    folder, kept = find_dataset(Path(release).absolute(), private)
     how = reading_of(folder, reading or io.Reading())
     numbered = None if original is None else open_numbered(original, session, how)
     with tempfile.TemporaryDirectory(prefix="incrowd-", dir=folder.parent) as temporary:
-        own = kept if kept.is_dir() else None
-        return check_on_spark(folder, own, numbered, session, spill=Path(temporary), watch=watch)
+        return check_on_spark(folder, kept, numbered, session, spill=Path(temporary), watch=watch)
 
 
 def check_on_spark(
@@ -177,14 +166,7 @@ class _OnSpark:
                 unsorted = start
             start += each["height"]
         unlike = [self._names[each["part"]] for each in reports if each["unlike"]]
-        if cover.manifest.get("polars") != pl.__version__:
-            why = f"only the polars that wrote a Parquet file can write the same bytes, and this is {pl.__version__}"
-            findings.skip("place", why)
-        else:
-            wrong = [f"{', '.join(unlike[:3])} is not written as the rows of a release are"] if unlike else []
-            findings.judge("place", wrong, "written again, every byte of the dataset is the same")
-        wrong = [] if unsorted is None else [f"rows are not sorted, {first_row(unsorted)}"]
-        findings.judge("order", wrong, "rows are sorted by what they show")
+        judge_files(findings, cover, unlike, unsorted)
         return True
 
     def _find_map(self, findings: Findings, claims: Claims) -> None:
@@ -192,8 +174,8 @@ class _OnSpark:
         if self._private is None or self._original is None:
             return
         file = self._private / "rows.parquet"
-        if _is_row_map(file, claims.rows["released"]):
-            self._map = file
+        if is_row_map(file, claims.rows["released"]):
+            self._map = file.absolute()  # workers have another working folder
         else:
             findings.judge("row map", ["it is not a list of row numbers, one for each released row"], "")
 
@@ -288,13 +270,3 @@ def _head(part: Path) -> pl.DataFrame | None:
         return pl.read_parquet(part, n_rows=0)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-
-
-def _is_row_map(path: Path, n_rows: int) -> bool:
-    try:
-        table = pl.scan_parquet(path, glob=False)
-        fine = dict(table.collect_schema()) == {"row": pl.Int64()}
-        height, nulls = table.select(pl.len(), pl.col("row").null_count().alias("nulls")).collect().row(0)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return False
-    return bool(fine and height == n_rows and not nulls)

@@ -80,7 +80,14 @@ def verify_dataset(
     reading
         How else the original is to be read.
     """
-    folder = Path(release)
+    folder, own = find_dataset(Path(release), private)
+    batches = None if original is None else io.open_batches(original, reading_of(folder, reading or io.Reading()))
+    with tempfile.TemporaryDirectory(prefix="incrowd-") as temporary:
+        return check_dataset(folder, own, batches, spill=Path(temporary), progress=progress or _silent)
+
+
+def find_dataset(folder: Path, private: str | Path | None) -> tuple[Path, Path | None]:
+    """Return the folder of a dataset, and what its owner keeps, if it is there."""
     io.recover(folder)
     place = io.find_place(folder)
     if place is None or place.kind != "dataset":
@@ -90,10 +97,7 @@ def verify_dataset(
     if private is not None and not kept.is_dir():
         fact = f"There is no private folder '{kept}'"
         raise InputError(fact, "give the folder that publish named under 'Keep private'")
-    batches = None if original is None else io.open_batches(original, reading_of(folder, reading or io.Reading()))
-    with tempfile.TemporaryDirectory(prefix="incrowd-") as temporary:
-        own = kept if kept.is_dir() else None
-        return check_dataset(folder, own, batches, spill=Path(temporary), progress=progress or _silent)
+    return folder, kept if kept.is_dir() else None
 
 
 def reading_of(folder: Path, how: io.Reading) -> io.Reading:
