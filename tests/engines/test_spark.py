@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -87,6 +89,9 @@ def test_frames_of_spark_whatever_their_partitions(spark, tmp_path, monkeypatch)
     assert public_files(tmp_path / "plain") == expected
     assert release.verify(read).complete
     assert release.verify(frame).complete
+    for collects in (lambda: ic.verify(tmp_path / "plain", read), lambda: ic.Schema.propose(read)):
+        with pytest.raises(ic.InputError, match="A frame of Spark would be brought to this machine as a whole"):
+            collects()
     moved = read.repartition(5)
     publish(moved, tmp_path / "moved", seed=None)
     parts = [pl.read_parquet(folder / "part-00000.parquet") for folder in (tmp_path / "plain", tmp_path / "moved")]
@@ -246,6 +251,41 @@ def test_damaged_files_and_what_does_not_fit_are_clear_errors(spark, tmp_path, m
         publish("nowhere", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
     shutil.rmtree(table)
+
+
+@pytest.mark.slow
+def test_the_command_line_publishes_and_verifies_on_spark(tmp_path):
+    people(300).write_parquet(tmp_path / "people.parquet")
+    SCHEMA.to_toml(tmp_path / "people.toml")
+
+    def incrowd(*arguments):
+        command = [sys.executable, "-m", "incrowd", *arguments, "--engine", "spark", "--master", "local[2]"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = incrowd("publish", "people.parquet", "-s", "people.toml", "-m", "mondrian", "-k", "5", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "Share" in done.stdout
+    assert "WARN" not in done.stderr
+    told = incrowd("verify", "out", "--original", "people.parquet")
+    assert told.returncode == 0, told.stderr
+    io.write_canonical_parquet(
+        pl.read_parquet(tmp_path / "out" / "part-00000.parquet")[1:], tmp_path / "out" / "part-00000.parquet"
+    )
+    assert incrowd("verify", "out", "--original", "people.parquet").returncode == 3
+    assert incrowd("publish", "nowhere", "-s", "people.toml", "-k", "5", "-o", "no").returncode == 2
+
+
+def test_a_master_is_for_spark(tmp_path):
+    for engine in ("local", "streamed"):
+        with pytest.raises(ic.errors.ParameterError, match="Parameter master is for"):
+            ic.publish(
+                people(30),
+                SCHEMA,
+                k=5,
+                engine=engine,
+                master="local[2]",
+                output=tmp_path / "o" if engine == "streamed" else None,
+            )
 
 
 def test_errors_of_spark_are_told_without_cells():

@@ -107,6 +107,7 @@ def test_a_folder_of_parquet_files_and_a_lazy_frame_are_read(little, tmp_path):
     table.mkdir()
     for number, part in enumerate(frame.iter_slices(250)):
         part.write_parquet(table / f"{number}.parquet")
+    frame.head(0).write_parquet(table / "0 empty.parquet")
     publish(table, SCHEMA, tmp_path / "folder")
     publish(frame.lazy(), SCHEMA, tmp_path / "lazy")
     for source, name in ((io.read_as(table, SCHEMA.reading), "folder"), (frame, "lazy")):

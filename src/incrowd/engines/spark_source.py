@@ -121,7 +121,7 @@ class SparkTable:
 def opened(source: Any, session: Any, reading: io.Reading, findings: io.Findings | None) -> Iterator[SparkTable]:  # noqa: ANN401
     """Open a table, and keep a frame whose rows would come in another order when they are asked for again."""
     table = _open(source, session, reading, findings)
-    moved = table.frame is not None and "Exchange" in table.frame._jdf.queryExecution().executedPlan().toString()
+    moved = table.frame is not None and _is_moved(table.frame)
     if moved:
         if findings is not None:
             findings.note("The rows of this frame have no fixed order: to check the release later, publish from files")
@@ -131,6 +131,12 @@ def opened(source: Any, session: Any, reading: io.Reading, findings: io.Findings
     finally:
         if moved:
             table.frame.unpersist()
+
+
+def _is_moved(frame: Any) -> bool:  # noqa: ANN401
+    """Tell whether rows of a frame come from other workers each time, so that their order changes."""
+    is_kept = frame.storageLevel.useMemory or frame.storageLevel.useDisk
+    return not is_kept and "Exchange" in frame._jdf.queryExecution().executedPlan().toString()
 
 
 def _open(source: Any, session: Any, reading: io.Reading, findings: io.Findings | None) -> SparkTable:  # noqa: ANN401

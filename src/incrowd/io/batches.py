@@ -145,7 +145,7 @@ def _of_parquet(files: Sequence[Path], reading: Reading, root: Path) -> Batches:
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         part = _about_columns(reading, columns)
         for file in files:
-            for batch in _slices(file, columns):
+            for batch in (some for some in _slices(file, columns) if some.height):  # Spark writes empty files, too
                 yield finish(batch, f"'{file}'", Types.OF_COLUMNS, part, Findings())
 
     return Batches(tuple(first), f"'{root}'", is_text=False, _read=read)

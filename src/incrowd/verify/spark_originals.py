@@ -120,7 +120,8 @@ class OfFiles:
         if self._is_text:
             assert self.batches is not None
             return next(iter(self.batches.iterate(self.columns))).head(_HEAD)
-        return io.read_slice(self._files[0], self.columns, self._reading, 0, _HEAD)
+        some = next((file for file in self._files if io.count_rows(file)), self._files[0])
+        return io.read_slice(some, self.columns, self._reading, 0, _HEAD)
 
     def frame(self, columns: Sequence[str]) -> tuple[Any, list[str]]:
         """Return the number of each row, and columns."""
