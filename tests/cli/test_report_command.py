@@ -152,6 +152,7 @@ def test_test_rows_of_other_people_are_read_as_the_release_is(incrowd):
     ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", ["out.csv", "out.sav", "sqlite:///shop.db#shared", "dataset"])
 def test_a_report_on_a_release_elsewhere(incrowd, place):
     home, call = incrowd

@@ -81,6 +81,7 @@ def test_a_report_goes_on_from_an_earlier_one(small, tmp_path):
     assert not any("Incomplete" in note for note in joined.notes)
 
 
+@pytest.mark.slow
 def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_path):
     table4, places = experiment("nsvdist-table4"), ["--store", str(tmp_path), "-o", str(tmp_path)]
     asked = ["bench", "nsvdist-table4", "--quick", "--datasets", "cmc", "--classifiers", "tree"]

@@ -150,6 +150,7 @@ ODD = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", ODD)
 def test_what_a_program_cannot_hold_is_refused(what):
     values, suffixes = ODD[what]
