@@ -25,7 +25,16 @@ from incrowd.engines.choosing import Shown, choose, columns_of, require_cuts
 from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.parts import finish_folders, spill_folder
 from incrowd.engines.released import DatasetRelease, released
-from incrowd.engines.spark_rows import CountDistinct, DistinctTexts, OrderBucket, Plan, SendRows, WritePart, changed
+from incrowd.engines.spark_rows import (
+    CountDistinct,
+    DistinctTexts,
+    OrderBucket,
+    Plan,
+    ReachFile,
+    SendRows,
+    WritePart,
+    changed,
+)
 from incrowd.engines.spark_session import Jobs, open_session
 from incrowd.engines.spark_source import SparkTable, first_rows, opened
 from incrowd.errors import InputError, SchemaError, counted
@@ -237,10 +246,10 @@ class _Run:
         context = self.jobs.session.sparkContext
         if context.master.startswith("local"):
             return
-        probe = self.spill / "probe"
+        probe, n = self.spill / "probe", int(context.defaultParallelism)
         probe.write_bytes(b"")
-        there = context.parallelize(range(context.defaultParallelism)).map(lambda _: probe.is_file())
-        if not all(self.jobs.run("looking for the workers", there.collect)):
+        reached = self.jobs.session.range(0, n, 1, n).mapInArrow(ReachFile(probe), "n long")
+        if self.jobs.run("looking for the workers", partial(_sum, reached)) != n:
             fact = f"Not all workers of Spark reach the folder '{self.spill.parent.parent}'"
             raise InputError(fact, "write to a file system that all machines share, by the same name")
 

@@ -273,6 +273,18 @@ def _read(file: Path) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
+class ReachFile:
+    """Whether a worker reaches a file of the driver's."""
+
+    file: Path
+
+    def __call__(self, arrived: Iterator[Any]) -> Iterator[Any]:
+        """Yield 1 for every number that comes if it does."""
+        for batch in arrived:
+            yield from io.to_record_batches(pl.DataFrame({"n": [int(self.file.is_file())] * batch.num_rows}))
+
+
+@dataclass(frozen=True)
 class DistinctTexts:
     """From rows to the distinct texts of columns: the place of the column, and a text."""
 

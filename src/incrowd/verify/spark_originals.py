@@ -74,7 +74,8 @@ class OfFrame:
         from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
         names = [f"c{self.columns.index(name)}" for name in columns]
-        firsts = self._session.createDataFrame(sorted(self._first.items()), "partition int, first long")
+        known = ", ".join(f"({partition}, {first}L)" for partition, first in self._first.items()) or "(0, 0L)"
+        firsts = self._session.sql(f"SELECT * FROM VALUES {known} AS numbered (partition, first)")
         numbered = self._frame.select(
             *names, F.spark_partition_id().alias("partition"), F.monotonically_increasing_id().alias("id")
         )
