@@ -15,6 +15,7 @@ from incrowd.cli.options import (
     IfExists,
     Jobs,
     Json,
+    Master,
     Method,
     Own,
     Private,
@@ -113,11 +114,12 @@ def publish(
     if_exists: Existing = IfExists.FAIL,
     force: Annotated[bool, typer.Option("--force", help="Try it even if the memory will not do.")] = False,
     engine: Annotated[
-        str, typer.Option(help="local, or streamed: by way of the disk, for tables larger than the memory.")
+        str, typer.Option(help="local; streamed: by way of the disk, for tables larger than the memory; or spark.")
     ] = "local",
     memory: Annotated[
-        str | None, typer.Option(help="With --engine streamed: what the run may take; 4GB if not given.")
+        str | None, typer.Option(help="With another engine: what the run may take; 4GB if not given.")
     ] = None,
+    master: Master = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -146,7 +148,7 @@ def publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
             replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
-            memory=memory, reading=reading,
+            memory=memory, master=master, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
@@ -177,6 +179,10 @@ def verify(
     by_batches: Annotated[
         bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
     ] = False,
+    engine: Annotated[
+        str | None, typer.Option(help="local; streamed: the same as --by-batches; or spark, for a Parquet dataset.")
+    ] = None,
+    master: Master = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -193,8 +199,8 @@ def verify(
         from incrowd import workflow
 
         verdict = workflow.verify(
-            release, original, private=private, by_batches=by_batches, reading=reading,
-            run=workflow.Run(progress, jobs), **foreign,
+            release, original, private=private, by_batches=by_batches, engine=engine, master=master,
+            reading=reading, run=workflow.Run(progress, jobs), **foreign,
         )  # fmt: skip
     if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)

@@ -31,6 +31,8 @@ def verify(
     *,
     private: str | Path | None = None,
     by_batches: bool = False,
+    engine: str | None = None,
+    master: str | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -44,6 +46,8 @@ def verify(
         The owner's private folder, if it does not lie where it is by default.
     by_batches
         Look through a Parquet dataset and its original a part at a time: memory does not grow with the rows.
+    engine, master
+        ``"streamed"`` is the same as `by_batches`; ``"spark"`` looks through them on a cluster, by its master.
     query, reading
         What to ask a database for, and how else the original (or the table) is to be read.
     foreign
@@ -52,8 +56,17 @@ def verify(
     from incrowd.verify import verify as check
     from incrowd.verify.streamed import verify_dataset
 
+    spark = engine == "spark" or (engine is None and io.is_spark_frame(original))
+    if engine not in (None, "local", "streamed", "spark") or (master is not None and not spark):
+        fact = f"There is no engine {engine!r}" if master is None else "Parameter master is for the engine 'spark'"
+        raise ParameterError(fact, "use one of local, streamed, spark; only spark has a master")
     with working(run) as work:
-        if by_batches:
+        if spark:
+            from incrowd.engines import verify_spark
+
+            how = settings(reading, query)
+            return verify_spark(str(release), original, private=private, reading=how, progress=work, master=master)
+        if by_batches or engine == "streamed":
             how = settings(reading, query)
             return verify_dataset(str(release), original, private=private, reading=how, progress=work)
         return check(release, original, private=private, reading=settings(reading, query), progress=work, **foreign)
