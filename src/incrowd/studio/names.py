@@ -42,10 +42,10 @@ def table_suffix(name: str) -> str:
 def model_suffix(name: str) -> str:
     """Return the same of a model, or of a table of rules."""
     from incrowd import io
-    from incrowd.audit.files import DUMPS, PICKLES, SKOPS
+    from incrowd.audit.files import DUMPS, EXCHANGED, PICKLES, SKOPS
 
     return _known_suffix(
-        name, [*PICKLES, SKOPS, *DUMPS, *(suffix for entry in io.FORMATS for suffix in entry.suffixes)]
+        name, [*PICKLES, SKOPS, *DUMPS, *EXCHANGED, *(suffix for entry in io.FORMATS for suffix in entry.suffixes)]
     )
 
 
