@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from incrowd.audit import Audit
     from incrowd.audit.rules import RuleAudit
     from incrowd.release import Release
+    from incrowd.risks import SampleRisk
     from incrowd.schema import Schema
     from incrowd.verify import Verdict
 
@@ -155,6 +156,43 @@ def audit(
         frame = read_source(data, roles.reading.with_settings(reading), run=work)
         work("auditing", 0, 1)
         return find_spans(loaded, frame, roles, k, class_public=class_public, l=l, max_confidence=max_confidence)
+
+
+def risk(
+    data: Source,
+    schema: Schema | str | Path,
+    *,
+    population: Source = None,
+    sampling_fraction: float | None = None,
+    threshold: float = 0.2,
+    largest: int = 3,
+    specials: str | Path | None = None,
+    reading: io.Reading | None = None,
+    run: Run | None = None,
+) -> SampleRisk:
+    """Measure how easily people of a table could be found again; see `incrowd.risk`.
+
+    Parameters
+    ----------
+    specials
+        A file to write what makes each row unique to, values included: for the owner alone.
+    reading
+        How the tables are to be read.
+    """
+    from incrowd.risks import risk as measure
+
+    with working(run) as work:
+        roles = read_schema(schema)
+        frame = read_source(data, roles.reading.with_settings(reading), run=work)
+        how = replace(roles.reading.with_settings(reading), query=None, table=None)
+        people = None if population is None else read_source(population, how, run=work)
+        found = measure(
+            frame, roles, population=people, sampling_fraction=sampling_fraction, threshold=threshold,
+            largest=largest, progress=work,
+        )  # fmt: skip
+        if specials is not None:
+            io.write(found.specials, specials)
+        return found
 
 
 def save_repair(found: Audit | RuleAudit, path: str | Path) -> Any:  # noqa: ANN401
