@@ -45,18 +45,8 @@ class Rows(NamedTuple):
 
 
 @kernel
-def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64) -> int:
-    """Return the number of rows in groups of fewer than k at these lines, and add up what they cost at every line.
-
-    Parameters
-    ----------
-    lines
-        Line of each attribute.
-    strides
-        A row's key is the sum of its values times these.
-    sums
-        Set to the costs of those rows, per line.
-    """
+def _find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
+    """Count the rows of each group, and find the slot of each row."""
     keys, sizes, mask = rows.keys, rows.sizes, rows.slots - 1
     for empty in range(rows.slots):
         sizes[empty] = EMPTY
@@ -71,6 +61,23 @@ def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64
             keys[slot], sizes[slot] = key, 0
         sizes[slot] += rows.weights[i]
         rows.at[i] = slot
+
+
+@kernel
+def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64) -> int:
+    """Return the number of rows in groups of fewer than k at these lines, and add up what they cost at every line.
+
+    Parameters
+    ----------
+    lines
+        Line of each attribute.
+    strides
+        A row's key is the sum of its values times these.
+    sums
+        Set to the costs of those rows, per line.
+    """
+    _find_groups(rows, lines, strides)
+    sizes = rows.sizes
     n_small = 0
     for line in range(len(sums)):
         sums[line] = 0.0
@@ -80,3 +87,27 @@ def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64
             for line in range(len(sums)):
                 sums[line] += rows.costs[i, line]
     return n_small
+
+
+@kernel
+def kept_groups(rows: Rows, lines: Int64, strides: Int64, k: int, saved: Float64, found: Float64) -> None:
+    """Say what publishing the groups of at least k at these lines is worth.
+
+    Parameters
+    ----------
+    saved
+        What each row costs, all its copies together, if it is left over.
+    found
+        Set to: what those rows cost if they are left over; by how much they cost less; and the same, of rows of which
+        that is true.
+    """
+    _find_groups(rows, lines, strides)
+    found[:] = 0.0
+    for i in range(len(rows.weights)):
+        if rows.sizes[rows.at[i]] >= k:
+            gain = saved[i]
+            for m in range(len(lines)):
+                gain -= rows.costs[i, lines[m]]
+            found[0] += saved[i]
+            found[1] += gain
+            found[2] += max(gain, 0.0)
