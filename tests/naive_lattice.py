@@ -48,7 +48,7 @@ def suppressed(members, sensitive, holds):
 
 
 def savings(table, costs, k, share):
-    """How much each node saves: rows of its groups of k cost what they do there, and a share of their roots otherwise."""
+    """How much each node saves: rows of its groups of k cost what they do there, others a share of their roots."""
     codes = [tuple(int(x) for x in row) for row in table.codes]
     found = {}
     for levels in product(*(range(1, n_levels(h) + 1) for h in table.hierarchies)):

@@ -54,7 +54,8 @@ def _find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
         key = np.int64(0)
         for m in range(len(lines)):
             key += rows.values[i, lines[m]] * strides[m]
-        slot = np.int64((key ^ (key >> 15) ^ (key >> 31)) * np.int64(0x9E3779B97F4A7C1) >> 20 & mask)
+        mixed = (key ^ (key >> 31)) & 0x7FFFFFFF  # times a number of 32 bits it fits 63, compiled or interpreted
+        slot = mixed * 0x9E3779B1 >> 20 & mask
         while sizes[slot] != EMPTY and keys[slot] != key:
             slot = (slot + 1) & mask
         if sizes[slot] == EMPTY:
