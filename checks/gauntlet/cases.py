@@ -11,7 +11,7 @@ import polars as pl
 
 import incrowd as ic
 from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, sensitive_values, with_gaps
-from checks.gauntlet.several import Asking, more_secrets
+from checks.gauntlet.several import Asking, more_secrets, with_trees
 from incrowd.publish import PUBLISHERS
 
 METHODS = (
@@ -136,7 +136,7 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         asking = more_secrets(random.Random(f"{seed}/{number}/secrets"), name, asking, tokens, plain=plain)
     publisher = PUBLISHERS[name](**asking.parameters)
     return Case(
-        seed, number, asking.frame, asking.schema, publisher, domains, kinds, asking.parameters, copied, as_arrow,
+        seed, number, asking.frame, with_trees(asking), publisher, domains, kinds, asking.parameters, copied, as_arrow,
         asking.must,
     )  # fmt: skip
 
@@ -278,7 +278,13 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
 
 
 def _diversity(rng: random.Random, l: float, *, plain: bool) -> dict[str, Any]:
-    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "alpha", "all"))
+    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "tree", "alpha", "beta", "delta", "all"))
+    if kind == "tree":
+        return {"t": rng.choice((0.1, 0.3)), "tree": True}
+    if kind == "beta":
+        return {"beta": rng.choice((0.5, 1, 2.5)), "enhanced": rng.random() < 0.5}
+    if kind == "delta":
+        return {"delta": rng.choice((1, 1.5, 3))}
     if kind == "t":
         return {"t": rng.choice((0.1, 0.3, 0.5)), "ordered": not plain and rng.random() < 0.3}
     if kind == "alpha":

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from incrowd.attacks import AttackReport, attack
     from incrowd.audit import Audit, audit
     from incrowd.audit.rules import audit_rules
+    from incrowd.baskets import BasketRelease, KmBaskets
     from incrowd.errors import (
         Cancelled,
         HierarchyError,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         suppression_curves,
     )
     from incrowd.release import ProjectionRelease, Release, RowRelease
+    from incrowd.risks import SampleRisk, risk
     from incrowd.rules.anonymous import anonymous_rules
     from incrowd.rules.release_rules import compare_rules, rules_from_release
     from incrowd.schema import Schema
@@ -85,6 +87,7 @@ _HOME = {
     "incrowd.attacks": ("AttackReport", "attack"),
     "incrowd.audit": ("Audit", "audit"),
     "incrowd.audit.rules": ("audit_rules",),
+    "incrowd.baskets": ("BasketRelease", "KmBaskets"),
     "incrowd.errors": (
         "Cancelled",
         "HierarchyError",
@@ -119,6 +122,7 @@ _HOME = {
     "incrowd.rules.release_rules": ("compare_rules", "rules_from_release"),
     "incrowd.rules.anonymous": ("anonymous_rules",),
     "incrowd.learn.forest": ("KAnonymousForestClassifier",),
+    "incrowd.learn.refit": ("refit",),
     "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "BestCuts",
@@ -149,6 +153,7 @@ _HOME = {
         "suppression_curves",
     ),
     "incrowd.release": ("ProjectionRelease", "Release", "RowRelease"),
+    "incrowd.risks": ("SampleRisk", "risk"),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict", "verify"),
 }
@@ -164,6 +169,7 @@ __all__ = [
     "Anonymizer",
     "AttackReport",
     "Audit",
+    "BasketRelease",
     "BestCuts",
     "Cancelled",
     "Comparison",
@@ -180,6 +186,7 @@ __all__ = [
     "KAnonymousClusters",
     "KAnonymousForestClassifier",
     "KAnonymousTreeClassifier",
+    "KmBaskets",
     "Lattice",
     "MissingDependencyError",
     "Mondrian",
@@ -191,6 +198,7 @@ __all__ = [
     "ProjectionRelease",
     "Release",
     "RowRelease",
+    "SampleRisk",
     "Schema",
     "SchemaError",
     "SeqA",
@@ -222,6 +230,8 @@ __all__ = [
     "prefixes",
     "publish",
     "read",
+    "refit",
+    "risk",
     "rules_from_release",
     "suppression_curves",
     "verify",

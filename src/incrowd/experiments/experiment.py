@@ -31,6 +31,7 @@ Task = dict[str, Any]
 Done = tuple[Task, Task]
 """A task and its result; a failed one has ``"failed"`` in its result."""
 Part = tuple[str | None, str | None]
+Average = tuple[tuple[str, Any], ...]
 Progress = Callable[[str, int, int], None]
 
 AVERAGES = "Averages"

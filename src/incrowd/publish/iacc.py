@@ -74,7 +74,7 @@ class IACc(GroupPublisher):
     kind: ClassVar[str] = "one level per attribute, with suppression"
     recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
-    promise: ClassVar[str] = "the largest k under delta_c and delta_d; l (all kinds), t, alpha"
+    promise: ClassVar[str] = "the largest k under delta_c and delta_d; l (all kinds), t, alpha, beta, delta"
     cost: ClassVar[str] = "n M + n log n + values x group sizes"
 
     def __post_init__(self) -> None:

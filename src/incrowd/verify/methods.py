@@ -71,7 +71,13 @@ _GROUPS: dict[str, Fits] = {
     "ordered": _for_each(_is_bool),
     "alpha": _for_each(_or_null(_above_0(1))),
 }
-_OTHERS_KNOWN: dict[str, Fits] = {"others_known": lambda value: value is True}
+_LATER: tuple[dict[str, Fits], ...] = (
+    {"others_known": lambda value: value is True},
+    {"beta": _for_each(_or_null(_above_0(_LARGEST))), "enhanced": _for_each(_is_bool)},
+    {"delta": _for_each(_or_null(_above_0(64)))},
+    {"tree": _for_each(_is_bool)},
+)
+"""Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
 _LOSS = _one_of("lm", "entropy", "monotone_entropy")
 _GAIN = _one_of("information", "gini")
@@ -246,21 +252,41 @@ def method_problems(
 
 
 def _parameter_problems(name: str, parameters: dict[str, Any], names: Sequence[str]) -> list[str]:
-    known = next((own for own in _lists_of(name, names) if list(own) == list(parameters)), None)
+    known = next((own for own in _lists_of(name, parameters, names) if list(own) == list(parameters)), None)
     if known is None:
         return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"]
     wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
     wrong += [n for n, value in parameters.items() if isinstance(value, dict) and list(value) != list(names)]
+    later = [n for n in ("beta", "delta") if n in parameters]
+    wrong += [n for n in later if all(value is None for value in _each(parameters[n]))]
+    wrong += ["tree"] if not any(_each(parameters.get("tree", True))) else []
+    wrong += ["enhanced"] if any(_lacks_beta(parameters, column) for column in names or ("",)) else []
     return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong]
 
 
-def _lists_of(name: str, names: Sequence[str]) -> Iterator[dict[str, Fits]]:
+def _lists_of(name: str, given: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Fits]]:
     """Yield the lists of parameters that a method may have; of several sensitive columns others may be known."""
     for own in PARAMETERS[name]:
-        yield own
-        if len(names) > 1 and "alpha" in own:
-            at = list(own).index("alpha") + 1
-            yield dict([*list(own.items())[:at], *_OTHERS_KNOWN.items(), *list(own.items())[at:]])
+        if "alpha" not in own:
+            yield own
+            continue
+        at = list(own).index("alpha") + 1
+        more = [later for later in _LATER if any(key in given for key in later)]
+        more = [later for later in more if len(names) > 1 or "others_known" not in later]
+        added = [item for later in more for item in later.items()]
+        yield dict([*list(own.items())[:at], *added, *list(own.items())[at:]])
+
+
+def _each(value: object) -> list[object]:
+    return list(value.values()) if isinstance(value, dict) else [value]
+
+
+def _lacks_beta(given: dict[str, Any], column: str) -> bool:
+    """Tell whether enhanced is asked for a column of which beta is not: it would say nothing of the rows."""
+    beta, enhanced = (
+        value.get(column) if isinstance(value, dict) else value for value in (given.get("beta"), given.get("enhanced"))
+    )
+    return enhanced is True and beta is None
 
 
 def _claim_problems(
@@ -326,9 +352,14 @@ def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:
     if l > 1 or l_kind == "recursive":
         found.append({"kind": "l", "l": l, "l_kind": l_kind} | ({"c": given["c"]} if l_kind == "recursive" else {}))
     if given.get("t") is not None:
-        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]})
+        along = {"tree": True} if given.get("tree") else {}
+        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]} | along)
     if given.get("alpha") is not None:
         found.append({"kind": "alpha", "alpha": given["alpha"]})
+    if given.get("beta") is not None:
+        found.append({"kind": "beta", "beta": given["beta"], "enhanced": given["enhanced"]})
+    if given.get("delta") is not None:
+        found.append({"kind": "delta", "delta": given["delta"]})
     return found
 
 
