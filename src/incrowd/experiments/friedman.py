@@ -122,7 +122,8 @@ def _rival(task: Task, names: list[str], train: pl.DataFrame, _test: pl.DataFram
     quasi = {**_hierarchies(names), "age": Intervals()}
     start = time.process_time()
     release = publisher.publish(train, Schema(quasi=quasi, sensitive=CLASS, rest="drop"), seed=1)
-    told = {name: release.levels.get(name) for name in ("cost", "cost_at_least", "star_rows")}
+    reached = release.levels or {}
+    told = {name: reached.get(name) for name in ("cost", "cost_at_least", "star_rows")}
     return {**told, "seconds": time.process_time() - start}
 
 
