@@ -45,7 +45,7 @@ CASES = {
     "studio": ("starlette", lambda _folder: studio.serve(tell=print)),
     "weka": ("weka", lambda _folder: classifier("j48").require()),
 }
-BUNDLES = {"postgresql", "mysql"}  # a driver beside sql: tests/io/test_connecting.py
+BUNDLES = {"postgresql", "mysql", "spark"}  # drivers: tests/io/test_connecting.py; an engine: tests/engines
 FOR_DEVELOPERS = {"test", "docs"}
 
 

@@ -9,9 +9,9 @@ GROUPS = {
         "read", "write", "Schema", "Intervals", "Taxonomy", "balanced", "bins", "by_class", "common", "dates",
         "frequency", "mdl", "prefixes", "words",
     ),
-    "Publishing": ("publish", "methods", "Anonymizer"),
+    "Publishing": ("publish", "methods", "Anonymizer", "refit", "KmBaskets"),
     "Releases": ("Release", "RowRelease", "ProjectionRelease", "PartitionClassifier"),
-    "Checking": ("verify", "Verdict", "attack", "AttackReport", "audit", "Audit", "audit_rules"),
+    "Checking": ("verify", "Verdict", "attack", "AttackReport", "audit", "Audit", "audit_rules", "risk", "SampleRisk"),
     "Models and rules": (
         "KAnonymousTreeClassifier", "KAnonymousForestClassifier", "KAnonymousClusters", "anonymous_rules",
         "rules_from_release", "compare_rules",
