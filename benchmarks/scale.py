@@ -44,6 +44,23 @@ print(json.dumps({{"rows": release.n_rows, "k": release.levels["k"], "stages": l
 """
 _SPARK = _PUBLISH.replace("METHOD", "mondrian").replace("ENGINE", "spark").replace("MASTER", "'local[2]'")
 _PUBLISH = _PUBLISH.replace("ENGINE", "streamed").replace("MASTER", "None")
+_LOCAL = """
+import json, resource, time
+import incrowd as ic
+from incrowd.datasets import adult_schema
+stages = {{}}
+def told(stage, done, total):
+    stages.setdefault(stage, (time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+told("reading", 0, 0)
+frame = ic.read("{source}")
+release = ic.publish(frame, adult_schema(), k=100, progress=told)
+told("saving", 0, 0)
+release.save_to("{target}", dataset=True)
+times = [*(time for time, _ in stages.values()), time.process_time()]
+named = [f"{{stage}} ({{peak}} MB until then)" for stage, (_, peak) in stages.items()]
+lasted = {{stage: later - first for stage, first, later in zip(named, times, times[1:])}}
+print(json.dumps({{"rows": release.n_rows, "k": release.levels["k"], "stages": lasted}}))
+"""
 _SHUFFLE = """
 from incrowd.engines.spark_session import open_session
 from pyspark.sql import functions as F
@@ -53,10 +70,10 @@ with open_session("local[2]") as spark:
 
 
 def main(arguments):
-    """Print times, ratios and memory; arguments: methods (mondrian best_cuts), spark, numbers of rows (1000000)."""
+    """Print times, ratios and memory; arguments: methods, spark, local (in memory), numbers of rows."""
     sizes = [int(each) for each in arguments if each.isdigit()] or [1_000_000, 10_000_000]
     words = [each for each in arguments if not each.isdigit()] or ["mondrian", "best_cuts", "spark"]
-    methods, taken = [each for each in words if each != "spark"], {}
+    methods, taken = [each for each in words if each not in ("spark", "local")], {}
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'rows':>11} {'what':<38} {'CPU s':>8} {'clock s':>8} {'MB':>6}  CPU beside")
         for n in sizes:
@@ -66,6 +83,8 @@ def main(arguments):
             for method in methods:
                 code = _PUBLISH.replace("METHOD", method)
                 taken[method, n] = measure(n, f"{method}, published, verified", code, Path(folder), beside, "polars")
+            if "local" in words:
+                taken["local", n] = measure(n, "default method in memory, CPU by stage", _LOCAL, Path(folder), None, "")
             if "spark" in words:
                 beside = measure(n, "Spark shuffles and writes", _SHUFFLE, Path(folder), None, "Spark")
                 what = "mondrian on Spark, published, verified"

@@ -16,7 +16,7 @@ from incrowd.publish import PUBLISHERS
 
 METHODS = (
     "best_cuts", "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr",
-    "pais", "seqa", "tight_groups", "lattice", "dmpd", "pareto_dmpd",
+    "pais", "seqa", "tight_groups", "lattice", "k_optimal", "iyengar", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _OWN: dict[str, tuple[dict[str, Any], ...]] = {
@@ -25,6 +25,8 @@ _OWN: dict[str, tuple[dict[str, Any], ...]] = {
     "tight_groups": ({"sweeps": 0}, {"sweeps": 1}),
     "lattice": ({"suppress": 1.0}, {"suppress": 0.1}, {"local": True}, {"loss": "entropy"}),
     "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random", "best")),
+    "iyengar": ({"rounds": 40, "population": 8}, {"rounds": 40, "population": 8, "points": 3}),
+    "k_optimal": ({"looks": 10}, {"looks": 10, "points": 3}),
 }
 _ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")
 

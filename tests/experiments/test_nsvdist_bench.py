@@ -64,6 +64,16 @@ def test_table4_end_to_end(small, tmp_path):
     found.draw()
 
 
+def test_a_quick_run_spares_large_tables_slow_classifiers():
+    quick, asked = Options(quick=True), Options(quick=True, classifiers=("libsvm",))
+    for name in ("nsvdist-table4", "nsvdist-figs2-4", "class-aware-unseen"):
+        tasks = experiment(name).tasks(quick)
+        large = {task["classifier"] for task in tasks if task["dataset"] in nsvdist.LARGE}
+        assert large <= {"j48", "nb"}
+        assert any(task["classifier"] not in large for task in tasks)
+        assert any(task["dataset"] in nsvdist.LARGE for task in experiment(name).tasks(asked))
+
+
 def test_experiments_refuse_what_they_do_not_have():
     with pytest.raises(ic.ParameterError, match="no table 'cmc'"):
         run_experiment(experiment("nsvdist-fig6"), Options(datasets=("cmc",)))

@@ -55,16 +55,19 @@ _VALUES = {
     "--seed": "a whole number, at least 0",
 }
 _BOTH = re.compile(r"(--?[a-z][\w-]*) \(\w+=[^)]*\)|\w+=\S* \((--?[a-z][^)]*)\)")
+_BARE = re.compile(r"[^ ;|&<>$*?()'\"]+")  # needs no quotes in a shell
 _GIVEN = re.compile(rf"\b({'|'.join([*OPTIONS, *OWN])})=('[^']*'|\"[^\"]*\"|\w[\w.]*)")
 _STATED = re.compile(rf"(?:(?<=^)|(?<= and )|(?<=, ))({'|'.join(OPTIONS)})(?= is\b)")
 _NAMED = re.compile(rf"(?<!['-])\b({'|'.join(name for name in OPTIONS if '_' in name)})\b(?!,)")
 
 
 def as_options(text: str) -> str:
-    """Name options where a message names parameters.
+    r"""Name options where a message names parameters.
 
     >>> as_options("use a whole number, or l_kind='frequency'")
     'use a whole number, or --l-kind frequency'
+    >>> as_options("give thousands=\"'\" or decimal=','")
+    'give --thousands "\'" or --decimal ,'
     >>> as_options("leave strict=True; refuse_repeat needs a ledger; check --people (n=)")
     'leave --set strict=True; --refuse-repeat needs a ledger; check --people'
     """
@@ -76,12 +79,12 @@ def as_options(text: str) -> str:
 
 def _option(given: re.Match[str]) -> str:
     name, value = given[1], given[2]
-    bare = value.strip("'\"")
+    bare = value[1:-1] if value[0] in "'\"" else value
     if name in OWN:
         return f"--set {name}={bare}"
     if value == "True":
         return OPTIONS[name]
-    return f"{OPTIONS[name]} {bare if re.fullmatch(r'[^ ;|&<>$*?()]+', bare) else value}"
+    return f"{OPTIONS[name]} {bare if _BARE.fullmatch(bare) else value}"
 
 
 def is_usage_error(error: BaseException) -> bool:

@@ -69,12 +69,12 @@ def _tasks(levels: Mapping[str, float], options: Options) -> list[Task]:
 
 def tasks(options: Options) -> list[Task]:
     """Return the tasks of the paper's tables."""
-    return _tasks({name: nsvdist.higher_l(name) for name in TABLES}, options)
+    return nsvdist.affordable(_tasks({name: nsvdist.higher_l(name) for name in TABLES}, options), options)
 
 
 def unseen_tasks(options: Options) -> list[Task]:
     """Return the tasks of the other tables."""
-    return _tasks(UNSEEN, options)
+    return nsvdist.affordable(_tasks(UNSEEN, options), options)
 
 
 def report(done: Sequence[Done], options: Options) -> Report:

@@ -96,6 +96,9 @@ QUASI: dict[str, tuple[str, ...]] = {
 MOST_ROWS, FEW_FOLDS = 20_000, 3
 """Rows that are drawn from such a table, and folds."""
 
+LARGE, QUICK_LEARNERS = ("adult", *QUASI), ("j48", "nb")
+"""In a quick run large tables have these classifiers only, unless others are asked for: the others take minutes."""
+
 K = 50  # of Table 4
 FOLDS, SAMPLES = 10, 10
 QUICK_SAMPLES = 2
@@ -108,6 +111,13 @@ def classifiers(options: Options) -> list[str]:
     for name in options.classifiers or ("weka",):
         found += {"weka": list(PAPER_CLASSIFIERS), "sklearn": list(SKLEARN)}.get(name, [name])
     return list(dict.fromkeys(classifier(name).name for name in found))
+
+
+def affordable(tasks: Sequence[Task], options: Options) -> list[Task]:
+    """Return tasks without those that a quick run has no time for."""
+    if not options.quick or options.classifiers:
+        return list(tasks)
+    return [task for task in tasks if task["dataset"] not in LARGE or task["classifier"] in QUICK_LEARNERS]
 
 
 def higher_l(name: str) -> float:
@@ -155,7 +165,7 @@ def accuracy_tasks(
                     for method in methods:
                         asked = {"method": method, "k": k, "l": l, "samples": samples}
                         tasks += [shared | asked | {"classifier": learner} for learner in learners]
-    return tasks
+    return affordable(tasks, options)
 
 
 def run(task: Task) -> dict[str, Any]:

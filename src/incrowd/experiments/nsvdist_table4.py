@@ -1,8 +1,9 @@
 """Table 4 of Last et al. 2014: accuracy at k = 50, four classifiers on eight tables, l = 1 and higher.
 
-`quick` takes one fold and two samples. Besides the paper's four methods: multi-dimensional Mondrian, InfoGain Mondrian
-and TreeAnonymizer; and with the first classifier what NSVDist's release gives when each drawn row takes its cell's most
-frequent class, when expectations are learned from instead of samples, and when trees sort numbers as numbers.
+`quick` takes one fold and two samples, and for Adult J48 and naive Bayes only. Besides the paper's four methods:
+multi-dimensional Mondrian, InfoGain Mondrian, TreeAnonymizer, and SeqA with a random start; and with the first
+classifier what NSVDist's release gives when each drawn row takes its cell's most frequent class, when expectations are
+learned from instead of samples, and when trees sort numbers as numbers.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
+from incrowd.publish.iyengar import Iyengar
+from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
 from incrowd.publish.mondrian import Mondrian
@@ -52,6 +54,8 @@ __all__ = [
     "IACc",
     "IACk",
     "InfoGainMondrian",
+    "Iyengar",
+    "KOptimal",
     "Lattice",
     "Mondrian",
     "NSVDist",

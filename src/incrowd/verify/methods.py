@@ -114,6 +114,18 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
         _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
     "iack": (_GROUPS | {"mode": _one_of("filled", "paper")}, _GROUPS),
+    "k_optimal": (
+        _GROUPS
+        | {
+            "loss": _one_of("dm", "cm"),
+            "points": _whole(1),
+            "looks": _whole(1),
+            "seconds": _or_null(_number(0)),
+        },
+    ),
+    "iyengar": (
+        _GROUPS | {"loss": _one_of("lm", "cm"), "points": _whole(1), "population": _whole(1), "rounds": _whole(0)},
+    ),
     "iacc": (_GROUPS | _IACC,),
     "tree": (_GROUPS | {"gain": _GAIN, "tighten": _is_bool}, _TREE_ESTIMATOR),
     "kactus": (_GROUPS | {"min_rows": _or_null(_whole(1)), "confidence": _or_null(_above_0(0.5))},),
@@ -164,6 +176,8 @@ _CELLS = {
     "tds": "columns or all",  # what was not disclosed of a column without a taxonomy
     "tdr": "columns or all",
     "pais": "columns or all",
+    "k_optimal": "one for a value",
+    "iyengar": "one for a value",
     "iack": "one for a value",
     "iacc": "one for a value",
 }
