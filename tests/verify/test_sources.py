@@ -194,7 +194,7 @@ def test_numbers_of_numpy_are_numbers():
 def test_without_a_promise_only_levels_are_told():
     verdict = verify_table(PUBLISHED, quasi=["age"], sensitive="ill")
     assert [(c.name, c.ok) for c in verdict.checks] == [("promises", None)]
-    assert verdict.checks[0].detail == "no k, l, t or alpha was given: only the levels are reported"
+    assert verdict.checks[0].detail == "no k, l, t, alpha, beta or delta was given: only the levels are reported"
     assert verdict.levels["k"] == 2
     assert str(verdict).startswith("Verdict: no promise was given")
 

@@ -37,7 +37,7 @@ def is_basket_folder(folder: Path) -> bool:
     """Tell whether a folder says that it is a release of baskets."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # of which the check of other releases speaks
         return False
     return isinstance(manifest, dict) and manifest.get("payload") == "baskets"
 
@@ -54,7 +54,7 @@ def check_basket_files(folder: Path, original: Rows | None = None, n_baskets: in
         manifest = json.loads(text)
         written = (folder / "baskets.csv").read_bytes()
         rows = _read_csv(written)
-    except (OSError, ValueError, InputError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, RecursionError, InputError, pl.exceptions.PolarsError) as error:
         findings.judge("csv", [f"a file cannot be read: {type(error).__name__}"], "")
         return findings.verdict()
     same = text == json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
