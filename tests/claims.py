@@ -17,6 +17,8 @@ CONSTRAINTS = [
     {"t": 0.3},
     {"t": 0.3, "ordered": True},
     {"alpha": 0.7},
+    {"beta": 0.6},
+    {"beta": 1.5, "enhanced": True, "delta": 1.5},
     {"l": 1.2, "t": 0.5, "alpha": 0.8},
 ]
 

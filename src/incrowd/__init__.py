@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from incrowd.attacks import AttackReport, attack
     from incrowd.audit import Audit, audit
     from incrowd.audit.rules import audit_rules
+    from incrowd.baskets import BasketRelease, KmBaskets
     from incrowd.errors import (
         Cancelled,
         HierarchyError,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         suppression_curves,
     )
     from incrowd.release import ProjectionRelease, Release, RowRelease
+    from incrowd.risks import SampleRisk, risk
     from incrowd.rules.anonymous import anonymous_rules
     from incrowd.rules.release_rules import compare_rules, rules_from_release
     from incrowd.schema import Schema
@@ -87,6 +89,7 @@ _HOME = {
     "incrowd.attacks": ("AttackReport", "attack"),
     "incrowd.audit": ("Audit", "audit"),
     "incrowd.audit.rules": ("audit_rules",),
+    "incrowd.baskets": ("BasketRelease", "KmBaskets"),
     "incrowd.errors": (
         "Cancelled",
         "HierarchyError",
@@ -121,6 +124,7 @@ _HOME = {
     "incrowd.rules.release_rules": ("compare_rules", "rules_from_release"),
     "incrowd.rules.anonymous": ("anonymous_rules",),
     "incrowd.learn.forest": ("KAnonymousForestClassifier",),
+    "incrowd.learn.refit": ("refit",),
     "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "BestCuts",
@@ -153,6 +157,7 @@ _HOME = {
         "suppression_curves",
     ),
     "incrowd.release": ("ProjectionRelease", "Release", "RowRelease"),
+    "incrowd.risks": ("SampleRisk", "risk"),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict", "verify"),
 }
@@ -168,6 +173,7 @@ __all__ = [
     "Anonymizer",
     "AttackReport",
     "Audit",
+    "BasketRelease",
     "BestCuts",
     "Cancelled",
     "Comparison",
@@ -186,6 +192,7 @@ __all__ = [
     "KAnonymousForestClassifier",
     "KAnonymousTreeClassifier",
     "KOptimal",
+    "KmBaskets",
     "Lattice",
     "MissingDependencyError",
     "Mondrian",
@@ -197,6 +204,7 @@ __all__ = [
     "ProjectionRelease",
     "Release",
     "RowRelease",
+    "SampleRisk",
     "Schema",
     "SchemaError",
     "SeqA",
@@ -228,6 +236,8 @@ __all__ = [
     "prefixes",
     "publish",
     "read",
+    "refit",
+    "risk",
     "rules_from_release",
     "suppression_curves",
     "verify",

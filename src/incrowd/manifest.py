@@ -13,15 +13,21 @@ from typing import Any, ClassVar
 
 from incrowd.errors import InputError
 
-FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
+FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that 2 and 3 lack
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE)
 ROWS, PROJECTIONS = "rows", "projections"
 
-_NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
+_NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"),
+            "beta": ("beta", "enhanced"), "delta": ("delta",)}  # fmt: skip
+_MORE = ("beta", "delta")
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One promise, with the parameters of its kind: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha`` or ``lkc``."""
+    """One promise, with the parameters of its kind.
+
+    Kinds are ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, ``beta`` and ``delta``.
+    """
 
     kind: str
     k: int | None = None
@@ -34,6 +40,10 @@ class Guarantee:
     L: int | None = None
     K: int | None = None
     C: float | None = None
+    beta: float | None = None
+    enhanced: bool | None = None
+    delta: float | None = None
+    tree: bool | None = None
     column: str | None = None
     others_known: bool = False
 
@@ -43,6 +53,7 @@ class Guarantee:
         if self.kind == "lkc":
             return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
+        named = " (enhanced)" if self.enhanced else " (tree)" if self.tree else named
         about = f" for {self.column!r}" if self.column is not None else ""
         about += " even if another sensitive column is known" if self.others_known else ""
         return f"{self.kind} = {_number(getattr(self, self.kind))}{named}{about}"
@@ -60,6 +71,13 @@ class Guarantee:
             return f"{what}s are diverse, l = {_number(self.l)} ({self.l_kind}){known}".replace("value of", "values of")
         if self.kind == "alpha":
             return f"no {what} has more than {self.alpha:.1%}{known}"
+        if self.kind == "beta":
+            rise = f"its share in the whole table by more than {self.beta:.4g} of it"
+            rise += f" (or by more than -ln of that share, if that is less; {self.text})" if self.enhanced else ""
+            return f"no share of a {what} exceeds {rise}{known}"
+        if self.kind == "delta":
+            times = f"{2 ** float(self.delta or 0):.4g} times"
+            return f"every {what} is less than {times} as frequent or rare as in the whole table ({self.text})"
         if self.kind == "lkc":
             known = f"any {self.L} known values fit at least {self.K} people"
             return f"{known}, and tell no sensitive value with more than {self.C:.1%}"
@@ -83,6 +101,7 @@ class Guarantee:
         names = own if self.kind == "l" else _NUMBERS[self.kind]
         about: dict[str, Any] = {} if self.column is None else {"column": self.column}
         about |= {"others_known": True} if self.others_known else {}
+        about = {"tree": True} | about if self.tree else about
         return {"kind": self.kind} | {name: getattr(self, name) for name in names} | about
 
     @classmethod
@@ -187,17 +206,24 @@ Quasi = Ranges | Leaves
 
 @dataclass(frozen=True)
 class Sensitive:
-    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts."""
+    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts.
+
+    Where closeness is promised along its tree, `leaves` are its values and `levels` the names of their nodes.
+    """
 
     name: str
     type: str
     form: str
     values: tuple[Any, ...] | None = None
     counts: tuple[int, ...] | None = None
+    leaves: tuple[Any, ...] | None = None
+    levels: tuple[tuple[str, ...], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        head = {"name": self.name, "type": self.type, "form": self.form}
+        head: dict[str, Any] = {"name": self.name, "type": self.type, "form": self.form}
+        if self.leaves is not None and self.levels is not None:
+            head |= {"leaves": list(self.leaves), "levels": [list(level) for level in self.levels]}
         if self.values is None or self.counts is None:
             return head
         return head | {"values": list(self.values), "counts": list(self.counts)}
@@ -293,7 +319,7 @@ class Manifest:
             raise _unreadable(where) from error
         if not isinstance(data, dict):
             raise _unreadable(where)
-        if data.get("format") not in (FORMAT, FORMAT_OF_SEVERAL):
+        if data.get("format") not in FORMATS:
             raise _other_format(data.get("format"), where)
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
@@ -320,6 +346,8 @@ class RowsManifest(Manifest):
     @property
     def format(self) -> int:
         """The number of the format that this manifest is written in."""
+        if any(promise.kind in _MORE or promise.tree for promise in self.guarantees):
+            return FORMAT_OF_MORE
         return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
 
     @property
@@ -467,7 +495,7 @@ def _other_format(found: object, where: str) -> InputError:
         return InputError(fact, "publish the table again from the original")
     if not isinstance(found, int) or found < FORMAT:
         return _unreadable(where)
-    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SEVERAL}"
+    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_MORE}"
     return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 

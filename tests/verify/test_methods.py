@@ -116,7 +116,9 @@ OTHERS = {
 }
 OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
 OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten", "local")}
-OTHERS |= {name: [] for name in ("l_kind", "recoding", "cut", "gain", "loss", "start", "score", "mode", "inducer")}
+OTHERS |= {
+    name: [] for name in ("l_kind", "recoding", "cut", "gain", "loss", "start", "score", "mode", "inducer", "criterion")
+}
 
 
 def allowed(name):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting
+from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, mining, proposing, reporting, risking
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -15,12 +15,12 @@ from incrowd.cli.options import (
     IfExists,
     Jobs,
     Json,
+    Master,
     Method,
     Own,
     Private,
     Quiet,
     is_there,
-    is_wanted,
     names,
     own_parameters,
     reads,
@@ -48,7 +48,7 @@ Data = Annotated[
     ),
 ]
 LKinds = "frequency, distinct, entropy or recursive."
-_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha")}
+_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
 
 
 @app.callback(invoke_without_command=True)
@@ -80,6 +80,12 @@ def publish(
     l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
     t: Annotated[float | None, typer.Option("-t", help="Closeness to the table's distribution, 0 to 1.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Largest relative gain of a sensitive value's share over the table's.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Largest change of a sensitive value's share: less than 2^DELTA times.")
+    ] = None,
     option: Own = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
@@ -108,11 +114,12 @@ def publish(
     if_exists: Existing = IfExists.FAIL,
     force: Annotated[bool, typer.Option("--force", help="Try it even if the memory will not do.")] = False,
     engine: Annotated[
-        str, typer.Option(help="local, or streamed: by way of the disk, for tables larger than the memory.")
+        str, typer.Option(help="local; streamed: by way of the disk, for tables larger than the memory; or spark.")
     ] = "local",
     memory: Annotated[
-        str | None, typer.Option(help="With --engine streamed: what the run may take; 4GB if not given.")
+        str | None, typer.Option(help="With another engine: what the run may take; 4GB if not given.")
     ] = None,
+    master: Master = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -123,7 +130,7 @@ def publish(
     if if_exists is IfExists.SKIP and is_there(output):
         screen.skipped(output)
         return
-    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
+    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha, "beta": beta, "delta": delta}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = "Option --l-kind needs -l"
@@ -141,7 +148,7 @@ def publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
             replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
-            memory=memory, reading=reading,
+            memory=memory, master=master, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
@@ -166,10 +173,16 @@ def verify(
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
+    beta: Annotated[float | None, typer.Option(help="The beta (basic) that it should keep.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta that it should keep.")] = None,
     private: Private = None,
     by_batches: Annotated[
         bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
     ] = False,
+    engine: Annotated[
+        str | None, typer.Option(help="local; streamed: the same as --by-batches; or spark, for a Parquet dataset.")
+    ] = None,
+    master: Master = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -178,6 +191,7 @@ def verify(
     """Check a release: exit code 3 if a promise is broken, 4 if one could not be checked with the original given."""
     screen = Screen(quiet=quiet, as_json=as_json)
     foreign: dict[str, Any] = {"quasi": names(quasi), "sensitive": sensitive, "k": k, "l": l, "t": t, "alpha": alpha}
+    foreign |= {"beta": beta, "delta": delta}
     foreign = {name: value for name, value in foreign.items() if value is not None}
     if "l" in foreign:
         foreign["l_kind"] = l_kind
@@ -185,8 +199,8 @@ def verify(
         from incrowd import workflow
 
         verdict = workflow.verify(
-            release, original, private=private, by_batches=by_batches, reading=reading,
-            run=workflow.Run(progress, jobs), **foreign,
+            release, original, private=private, by_batches=by_batches, engine=engine, master=master,
+            reading=reading, run=workflow.Run(progress, jobs), **foreign,
         )  # fmt: skip
     if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)
@@ -196,78 +210,15 @@ def verify(
         raise typer.Exit(NOT_CHECKED)
 
 
-@app.command()
-@reads
-def audit(
-    model: Annotated[Path, typer.Argument(help="A model (.joblib, .pkl, .skops), or a table of association rules.")],
-    data: Annotated[
-        str | None, typer.Argument(help="The table that the model was fitted with; baskets for rules.")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option("--schema", "-s", help="Schema file; its quasi-identifiers are public.")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Size of the smallest crowd.")] = 10,
-    public: Annotated[
-        str | None, typer.Option(help="For rules: items that somebody may know, comma-separated.")
-    ] = None,
-    people: Annotated[
-        int | None, typer.Option(min=1, help="For rules without a table: how many people they are about.")
-    ] = None,
-    rounding: Annotated[
-        float,
-        typer.Option(
-            min=0.0, max=1.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals."
-        ),
-    ] = 0.0,
-    class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
-    l: Annotated[
-        float | None, typer.Option("-l", help="For models: entropy diversity of the classes in each crowd.")
-    ] = None,
-    max_confidence: Annotated[
-        float | None, typer.Option(help="For models: largest share of one class in a crowd, such as 0.85.")
-    ] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
-    repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
-    if_exists: Existing = IfExists.FAIL,
-    reading: How = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Find out whom a model reveals, whoever made it; exit code 3 if somebody is in a crowd smaller than k."""
-    screen = Screen(quiet=quiet, as_json=as_json)
-    with screen.progress() as progress:
-        from incrowd import workflow
-        from incrowd.audit import Audit
-
-        if repair is not None and not is_wanted(repair, if_exists):
-            repair = None
-        found = workflow.audit(
-            model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
-            class_public=class_public, l=l, max_confidence=max_confidence, trust=trust, reading=reading,
-            run=workflow.Run(progress),
-        )  # fmt: skip
-    if not screen.data(found.to_dict()):
-        screen.say(str(found))
-    if repair is not None and not found.ok:
-        repaired = workflow.save_repair(found, repair)
-        keeps = getattr(found, "repair_is_safe", True)  # of rules it is not always known
-        outcome = f"keeps k = {k}" if keeps else f"has none of these breaches; whether it keeps k = {k} is not known"
-        screen.say(f"Wrote {repair}, which {outcome}.")
-        kept = found.compare(repaired) if isinstance(found, Audit) else {}
-        if kept:
-            screen.say(
-                f"It is right about {kept['after']:.1%} of the table, the model as it was about {kept['before']:.1%}, "
-                f"the most frequent class about {kept['majority']:.1%}."
-            )
-    if not found.ok:
-        raise typer.Exit(NOT_MET)
-
-
+app.command()(reads(auditing.audit))
 app.command()(reads(hierarchies.hierarchy))
 app.command()(reads(evaluating.evaluate))
 app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
+app.command()(reads(risking.risk))
+app.command()(reads(basketing.baskets))
+app.command()(reads(mining.rules))
 
 
 @app.command()
@@ -315,10 +266,10 @@ def bench(
     finished_only: Annotated[
         bool, typer.Option("--finished", help="Report what is in the store, and compute nothing.")
     ] = False,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(help="NAME.json of an earlier run; the tables and classifiers in it are not computed again."),
-    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run all experiments, one after the other.")] = False,
+    index: Annotated[
+        bool, typer.Option("--index", help="Mark the reports that are of earlier code, and list every panel.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -326,28 +277,32 @@ def bench(
     from incrowd.cli import benching
 
     screen = Screen(quiet=quiet, as_json=as_json)
-    if name is None:
+    if index:
+        benching.write_index(screen, output)
+        return
+    if name is None and not every:
         benching.list_experiments(screen)
         return
     if store is not None:
         keep("What is finished is in the store: the same command continues from there.")
-    benching.run(
-        screen,
-        name,
+    run = benching.Run(
         quick=quick,
-        classifiers=classifiers,
-        datasets=datasets,
+        classifiers=benching.names(classifiers),
+        datasets=benching.names(datasets),
         jobs=jobs or 1,
         output=output,
         store=store,
         finished_only=finished_only,
-        earlier=earlier or [],
     )
+    if every:
+        benching.run_all(screen, run)
+    else:
+        benching.run_one(screen, str(name), run)
 
 
 @app.command()
 def studio(
-    data: Annotated[Path | None, typer.Argument(help="A table to begin with.")] = None,
+    data: Annotated[str | None, typer.Argument(help="A table to begin with, or the URL of one in a database.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
 ) -> None:

@@ -43,7 +43,8 @@ METHODS: dict[str, Callable[[int, float], Publisher[Any]]] = {
     "nsvdist": lambda k, l: NSVDist(k=k, l=l, mode="paper"),
     "nsvdist_hardened": lambda k, l: NSVDist(k=k, l=l),
     "pais": lambda k, l: PAIS(k=k, l=l),
-    "seqa": lambda k, l: SeqA(k=k, l=l, start="single_mondrian"),
+    "seqa": lambda k, l: SeqA(k=k, l=l, start="best"),
+    "seqa_random": lambda k, l: SeqA(k=k, l=l, start="random"),
     "mondrian_single": lambda k, l: Mondrian(k=k, l=l, recoding="single"),
     "mondrian": lambda k, l: Mondrian(k=k, l=l),
     "infogain_mondrian": lambda k, l: InfoGainMondrian(k=k, l=l),
@@ -53,12 +54,13 @@ METHODS: dict[str, Callable[[int, float], Publisher[Any]]] = {
     "kactus": lambda k, l: KACTUS(k=k, l=l),
 }
 PAPER_METHODS = ("nsvdist", "pais", "seqa", "mondrian_single")
-OUR_METHODS = ("nsvdist_hardened", "mondrian", "infogain_mondrian", "tree")
+OUR_METHODS = ("nsvdist_hardened", "seqa_random", "mondrian", "infogain_mondrian", "tree")
 LABELS = {
     "nsvdist": "NSVDist",
     "nsvdist_hardened": "NSVDist (hardened)",
     "pais": "PAIS",
     "seqa": "SeqA",
+    "seqa_random": "SeqA (random start)",
     "mondrian_single": "Mondrian (single)",
     "mondrian": "Mondrian (multi)",
     "infogain_mondrian": "InfoGain Mondrian",
@@ -293,13 +295,6 @@ def average_of(task: Task) -> Task:
         "k": task.get("k"), "samples": task.get("samples"), "view": task.get("view", "samples"),
         "trees": task.get("trees", "alphabetical"), "on": task.get("on", "test"), "seen": task.get("seen"),
     }  # fmt: skip
-
-
-def averages(done: Sequence[tuple[Task, Task]], earlier: Sequence[Task]) -> pl.DataFrame:
-    """Return `means`, and behind them those of earlier reports about other tables and classifiers."""
-    now = means(done)
-    said = pl.DataFrame([{name: row.get(name) for name in _MEANS} for row in earlier], schema=_MEANS)
-    return pl.concat([now, said.join(now, on=["dataset", "classifier"], how="anti")])
 
 
 def means(done: Sequence[tuple[Task, Task]]) -> pl.DataFrame:

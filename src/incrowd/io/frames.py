@@ -6,8 +6,10 @@ import datetime as dt
 import decimal
 import importlib
 import importlib.util
+import ipaddress
 import numbers
 import sys
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -24,11 +26,12 @@ Frame: TypeAlias = Any
 Column: TypeAlias = Any
 
 _WHERE = "The frame"
+_AS_TEXT = (uuid.UUID, dt.time, ipaddress.IPv4Address, ipaddress.IPv6Address)  # columns of databases
 _FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("bool", (bool, np.bool_)),
     ("int", (numbers.Integral,)),
     ("float", (numbers.Real, decimal.Decimal)),
-    ("str", (str,)),
+    ("str", (str, *_AS_TEXT)),
     ("datetime", (dt.datetime,)),
     ("date", (dt.date,)),
 )
@@ -47,6 +50,11 @@ def kind_of(frame: Frame) -> Kind:
     if _is_a(frame, "pyarrow", "Table", "RecordBatch"):
         return "pyarrow"
     return "polars"
+
+
+def is_spark_frame(frame: object) -> bool:
+    """Tell whether something is a frame of Spark; nothing is imported to look."""
+    return _is_a(frame, "pyspark.sql", "DataFrame")
 
 
 def to_polars(frame: Frame) -> pl.DataFrame:
@@ -155,6 +163,11 @@ def _converted(frame: Frame) -> pl.DataFrame:
 
 
 def _from_narwhals(frame: Frame) -> pl.DataFrame:
+    if is_spark_frame(frame):
+        fact = "A frame of Spark would be brought to this machine as a whole"
+        raise InputError(
+            fact, "use engine='spark', release.verify(frame), or a part of it: frame.limit(100_000).toPandas()"
+        )
     import narwhals as nw  # noqa: PLC0415 - a tenth of a second that polars frames need not pay
 
     known = nw.from_native(frame, pass_through=True)

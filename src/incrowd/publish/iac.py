@@ -222,6 +222,10 @@ class Suppression:
         enough = self.together[first:] & (self.rows[first:] >= k)
         return first + int(np.argmax(enough))  # the table as a whole keeps everything, or it was refused
 
+    def smaller_than(self, k: int) -> int:
+        """Return how many groups have fewer than k rows (Alg. 1, line 8, to the letter); nothing but k is asked for."""
+        return int(np.searchsorted(self.sizes, k))
+
     def largest_k(self, n_groups: int) -> int:
         """Return the largest k that the table keeps when so many groups are suppressed."""
         smallest = self.sizes[n_groups:][:1].tolist()

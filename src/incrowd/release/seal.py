@@ -184,7 +184,7 @@ def assemble_rows(
         recoding="homogeneous" if homogeneous else "non-homogeneous",
         domains="exact" if own is None else "joined",
         quasi=tuple(domain.entry for domain in published),
-        secrets=tuple(_about_secret(behind, secret, cells, least, own) for secret in table.secrets),
+        secrets=tuple(_about_secret(behind, secret, cells, least, own, guarantees) for secret in table.secrets),
         target=schema.target,
         other=tuple(schema.other),
     )
@@ -236,10 +236,20 @@ def _published_secrets(table: Table, counts: npt.NDArray[np.int32] | None, kept:
     return tuple(found)
 
 
-def _about_secret(table: Table, secret: Secret, cells: Cells, least: int, rng: np.random.Generator | None) -> Sensitive:
+def _about_secret(
+    table: Table,
+    secret: Secret,
+    cells: Cells,
+    least: int,
+    rng: np.random.Generator | None,
+    promised: Sequence[Guarantee],
+) -> Sensitive:
     kind = type_of(secret.values)
     if cells.counts is None:
-        return Sensitive(secret.name, kind, "exact")
+        if not any(promise.tree and promise.column in (None, secret.name) for promise in promised):
+            return Sensitive(secret.name, kind, "exact")
+        leaves = tuple(leaves_to_data(without_negative_zero(secret.values)))
+        return Sensitive(secret.name, kind, "exact", leaves=leaves, levels=secret.levels)
     counts = secret.counts(table.sensitive_counts)
     told = counts if rng is None else rounded(counts, least, rng)
     form = cells.evidence.form if cells.evidence else "counts"
@@ -287,10 +297,18 @@ def _ranks(keys: Sequence[npt.NDArray[Any]]) -> Int64:
 def _order(keys: Sequence[npt.NDArray[Any]]) -> Int64:
     """Return the order that sorts rows by whole numbers from 0; equal rows stay as they stand.
 
-    NumPy sorts numbers of 16 bits in linear time: a tenth of the time of any other sort of a million rows.
+    NumPy sorts numbers of 16 bits in linear time: a tenth of the time of any other sort of a million rows. Neighbouring
+    keys that have few values are sorted as one.
     """
+    joined = [keys[0]]
+    for key in keys[1:]:
+        base, most = int(key.max(initial=0)) + 1, int(joined[-1].max(initial=0))
+        if (most + 1) * base <= 1 << 16:
+            joined[-1] = joined[-1] * base + key
+        else:
+            joined.append(key)
     order = np.arange(len(keys[0]))
-    for key in reversed(keys):
+    for key in reversed(joined):
         for shift in range(0, int(key.max(initial=0)).bit_length(), 16):
             order = order[np.argsort((key[order] >> shift).astype(np.uint16), kind="stable")]
     return order

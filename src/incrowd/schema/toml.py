@@ -20,13 +20,13 @@ _HEAD = """\
 #   identifier  never published
 #   quasi       could help to recognize somebody: will be generalized
 #   sensitive   what must not be learned about a person; a single one is also the class to predict, unless target says
-#               otherwise; l, l_kind, t or alpha here hold for this column, whatever publish is asked for
+#               otherwise; l, l_kind, t, alpha, beta or delta here hold for this column, whatever publish is asked for
 #   other       released as it is
 # hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
-_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha")
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
 _KEYS = {"role", "type", "hierarchy", "missing", "date_format", *_LIMITS}
 
 
@@ -59,7 +59,7 @@ def dumps(schema: Schema, folder: Path) -> str:
         if attribute.suspects:
             lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
         lines += [f"{name} = {_value(value)}" for name, value in attribute.limits.items()]
-        if attribute.role is Role.QUASI:
+        if attribute.role is Role.QUASI or (attribute.role is Role.SENSITIVE and attribute.hierarchy is not None):
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
     return "\n".join(lines) + "\n"
 
@@ -71,9 +71,18 @@ def load(path: Path) -> Schema:
     except OSError as error:
         fact = f"The schema '{path}' cannot be read: {error.strerror or error}"
         raise SchemaError(fact, "make one with: incrowd init data.csv -o data.toml") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError:
+        pass  # its message would quote a byte
+    except tomllib.TOMLDecodeError as error:
         fact = f"The schema '{path}' is not valid TOML: {error}"
         raise SchemaError(fact, "fix that line") from error
+    else:
+        return _checked(data, path)
+    fact = f"'{path}' is no schema: it is not text in UTF-8"
+    raise SchemaError(fact, "give the TOML file that init wrote, or save it as UTF-8")
+
+
+def _checked(data: dict[str, Any], path: Path) -> Schema:
     unknown = sorted(set(data) - _SETTINGS)
     if unknown:
         fact = f"The schema '{path}' has the unknown setting {', '.join(map(repr, unknown))}"

@@ -13,13 +13,14 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError
+from incrowd.verify.baskets import basket_columns, basket_rows, check_basket_files, is_basket_folder
 from incrowd.verify.core import check
 from incrowd.verify.domain import Array
 from incrowd.verify.elsewhere import check_place, rebuild
 from incrowd.verify.files import read_json
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
-from incrowd.verify.manifest import FORMAT_OF_SEVERAL
+from incrowd.verify.manifest import FORMAT_OF_MORE
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -92,9 +93,21 @@ def verify(
     if folder.name.endswith(".private") and (public := folder.with_name(folder.name.removesuffix(".private"))).is_dir():
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
+    if is_basket_folder(folder):
+        return _check_baskets(folder, original, how, progress)
     _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
     return check_folder(folder, _original(folder, original, how, progress), numbers, kept)
+
+
+def _check_baskets(
+    folder: Path, original: Any, how: io.Reading, progress: Callable[[str, int, int], None] | None  # noqa: ANN401
+) -> Verdict:  # fmt: skip
+    """Check baskets; the columns of the original are those that the manifest names."""
+    if original is None:
+        return check_basket_files(folder)
+    read = io.read_as(original, how, progress=progress) if isinstance(original, str | Path) else original
+    return check_basket_files(folder, *basket_rows(read, basket_columns(folder)))
 
 
 def _original(
@@ -118,9 +131,9 @@ def _refuse_other_formats(folder: Path) -> None:
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, bool) or not isinstance(version, int):
         return  # which is a violation
-    if version > FORMAT_OF_SEVERAL:
+    if version > FORMAT_OF_MORE:
         fact = f"'{folder}' has release format {version}, and this version of incrowd reads formats up to "
-        fact += str(FORMAT_OF_SEVERAL)
+        fact += str(FORMAT_OF_MORE)
         raise InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
     if version == 1:
         fact = f"'{folder}' has release format 1, which was never part of a published version of incrowd"
