@@ -38,11 +38,17 @@ ROWS = [
     ("(alpha, k)-anonymity", "anjana, pycanon", "ic.Mondrian(k=4, alpha=0.7)"),
     ("t-closeness: equal and ordered distance", "ARX, anjana, pycanon", "ic.Mondrian(k=4, t=0.6)"),
     ("t-closeness: distance in a hierarchy", "ARX", None),
-    ("beta-likeness, delta-disclosure", "ARX, anjana, pycanon", "ic.Mondrian(k=4, beta=2.0)"),
-    ("k-map, delta-presence", "ARX", None),
+    ("beta-likeness, basic and enhanced", "ARX, anjana, pycanon",
+     "ic.Mondrian(k=4, beta=2)"),
+    ("delta-disclosure", "ARX, anjana, pycanon",
+     "ic.Mondrian(k=4, delta=3)"),
+    ("k-map, delta-presence, measured", "ARX",
+     "ic.risk(frame, schema, population=frame)"),
+    ("k-map, delta-presence, kept by a method", "ARX", None),
     ("differential privacy", "ARX", None),
     ("LKC-privacy", "", "ic.PAIS(k=4, L=2)"),
-    ("k^m-anonymity of baskets", "Amnesia", "$ incrowd baskets --help"),
+    ("k^m-anonymity of baskets", "Amnesia",
+     "ic.KmBaskets(k=2, m=2).publish(baskets, basket='tid', item='item')"),
     ("several sensitive columns, each with its own limits", "ARX", "ic.Mondrian(k=3, l={'disease': 1.2})"),
     ("microaggregation (means in place of numbers)", "ARX, sdcMicro", None),
     ("noise, PRAM, swapping of values", "sdcMicro", None),
@@ -61,9 +67,9 @@ ROWS = [
     ("columns that make people unique", "ARX, sdcMicro",
      "$ incrowd init people.csv -o people.toml --sensitive disease"),
     ("prosecutor, journalist and marketer risk; population uniqueness", "ARX, sdcMicro",
-     "$ incrowd risk people.csv -s people.toml --sampling-fraction 0.1"),
+     "ic.risk(frame, schema, sampling_fraction=0.1)"),
     ("special uniques (SUDA)", "sdcMicro",
-     "$ incrowd risk people.csv -s people.toml --specials own.csv"),
+     "ic.risk(frame, schema).specials"),
     ("attacks that are carried out", "", "$ incrowd attack release --original people.csv"),
     ("a report", "ARX, sdcMicro, pycanon", "$ incrowd report release -o report.html"),
     ("pages to click", "ARX, sdcMicro, Amnesia", "$ incrowd studio --help"),
@@ -105,7 +111,9 @@ def run():
         release = ic.Mondrian(k=4).publish(frame, schema, seed=1)
         release.save("release")
         recoded = ic.TDS(k=4).publish(frame, schema, seed=1)
+        baskets = pl.DataFrame({"tid": [1, 1, 2, 2, 3, 3, 4, 4], "item": list("ababacac")})
         names = {
+            "baskets": baskets,
             "ic": ic,
             "LOSSES": LOSSES,
             "frame": frame,

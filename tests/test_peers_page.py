@@ -4,17 +4,16 @@ from pathlib import Path
 
 from benchmarks import peers
 
-from incrowd.publish import PUBLISHERS
+import incrowd as ic
 
 
 def test_the_page_is_generated():
     assert (Path(__file__).parents[1] / "docs" / "peers.md").read_text(encoding="utf-8") == peers.page()
 
 
-def test_rows_name_tools_and_methods():
-    classes = {publisher.__name__ for publisher in PUBLISHERS.values()}
+def test_rows_name_tools_and_what_exists():
     for _, offered, here in peers.ROWS:
         assert set(filter(None, offered.split(", "))) <= set(peers.PEERS)
-        if here and here.startswith("ic.") and "(k=" in here and "Classifier" not in here:
-            assert here[3:].partition("(")[0] in classes
+        if here and here.startswith("ic."):
+            assert here[3:].partition("(")[0].partition(".")[0] in ic.__all__
     assert any(here is None for _, _, here in peers.ROWS)

@@ -24,9 +24,9 @@ _OWN: dict[str, tuple[dict[str, Any], ...]] = {
     "mondrian": ({"recoding": "single"}, {"strict": True}, {"strict": False}, {"cut": "loss"}),
     "tight_groups": ({"sweeps": 0}, {"sweeps": 1}),
     "lattice": ({"suppress": 1.0}, {"suppress": 0.1}, {"local": True}, {"loss": "entropy"}),
-    "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random", "best")),
     "iyengar": ({"rounds": 40, "population": 8}, {"rounds": 40, "population": 8, "points": 3}),
     "k_optimal": ({"looks": 10}, {"looks": 10, "points": 3}),
+    "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random", "best")),
 }
 _ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")
 

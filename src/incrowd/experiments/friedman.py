@@ -137,7 +137,7 @@ _METHODS: dict[str, Callable[[Task, list[str], pl.DataFrame, pl.DataFrame], dict
     "id3": _tree,
     "c45": _c45,
     "tds": _tds,
-    "roots": _roots,
     "k_optimal": _rival,
     "iyengar": _rival,
+    "roots": _roots,
 }

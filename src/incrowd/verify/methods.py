@@ -113,7 +113,6 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "lattice": (
         _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
-    "iack": (_GROUPS | {"mode": _one_of("filled", "paper")}, _GROUPS),
     "k_optimal": (
         _GROUPS
         | {
@@ -126,6 +125,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "iyengar": (
         _GROUPS | {"loss": _one_of("lm", "cm"), "points": _whole(1), "population": _whole(1), "rounds": _whole(0)},
     ),
+    "iack": (_GROUPS | {"mode": _one_of("filled", "paper")}, _GROUPS),
     "iacc": (_GROUPS | _IACC,),
     "tree": (_GROUPS | {"gain": _GAIN, "tighten": _is_bool}, _TREE_ESTIMATOR),
     "kactus": (_GROUPS | {"min_rows": _or_null(_whole(1)), "confidence": _or_null(_above_0(0.5))},),
