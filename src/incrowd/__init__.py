@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         IACk,
         InfoGainMondrian,
         Lattice,
+        MInvariance,
         Mondrian,
         NSVDist,
         ParetoDMPD,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         TreeAnonymizer,
         methods,
         publish,
+        republish,
     )
     from incrowd.publish.anonymizer import Anonymizer
     from incrowd.publish.decomposition.partition_classifier import PartitionClassifier
@@ -128,6 +130,7 @@ _HOME = {
         "KACTUS",
         "Lattice",
         "InfoGainMondrian",
+        "MInvariance",
         "Mondrian",
         "NHAA",
         "NSVDist",
@@ -140,6 +143,7 @@ _HOME = {
         "TreeAnonymizer",
         "methods",
         "publish",
+        "republish",
     ),
     "incrowd.publish.iac_curves": (
         "group_size_curve",
@@ -181,6 +185,7 @@ __all__ = [
     "KAnonymousForestClassifier",
     "KAnonymousTreeClassifier",
     "Lattice",
+    "MInvariance",
     "MissingDependencyError",
     "Mondrian",
     "NSVDist",
@@ -222,6 +227,7 @@ __all__ = [
     "prefixes",
     "publish",
     "read",
+    "republish",
     "rules_from_release",
     "suppression_curves",
     "verify",

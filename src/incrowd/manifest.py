@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 
 from incrowd.errors import InputError
 
-FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
+FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES = 2, 3, 4  # of several sensitive columns; of one of several releases
 ROWS, PROJECTIONS = "rows", "projections"
 
-_NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
+_NUMBERS = {"k": ("k",), "m": ("m",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One promise, with the parameters of its kind: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha`` or ``lkc``."""
+    """One promise and its parameters: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, or ``m`` (a series)."""
 
     kind: str
     k: int | None = None
@@ -36,12 +36,15 @@ class Guarantee:
     C: float | None = None
     column: str | None = None
     others_known: bool = False
+    m: int | None = None
 
     @property
     def text(self) -> str:
         """The promise for people."""
         if self.kind == "lkc":
             return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
+        if self.kind == "m":
+            return f"m = {self.m} over all releases"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
         about = f" for {self.column!r}" if self.column is not None else ""
         about += " even if another sensitive column is known" if self.others_known else ""
@@ -60,6 +63,8 @@ class Guarantee:
             return f"{what}s are diverse, l = {_number(self.l)} ({self.l_kind}){known}".replace("value of", "values of")
         if self.kind == "alpha":
             return f"no {what} has more than {self.alpha:.1%}{known}"
+        if self.kind == "m":
+            return f"all releases of the series together leave everybody {self.m} sensitive values, equally likely"
         if self.kind == "lkc":
             known = f"any {self.L} known values fit at least {self.K} people"
             return f"{known}, and tell no sensitive value with more than {self.C:.1%}"
@@ -105,12 +110,29 @@ class Method:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows that came in, were dropped for a missing value, were suppressed, and are released."""
+    """Rows that came in, were dropped for a missing value, were suppressed, and are released.
+
+    Of the released ones, `filler` are about nobody; only a release of a series has such rows.
+    """
 
     input: int
     missing: int
     suppressed: int
     released: int
+    filler: int = 0
+
+    def to_dict(self, *, of_series: bool) -> dict[str, int]:
+        """Return plain data."""
+        return {name: count for name, count in vars(self).items() if name != "filler" or of_series}
+
+
+@dataclass(frozen=True)
+class Series:
+    """Which of several releases of a growing table this is: `previous` is the digest of the one before's manifest."""
+
+    id: str
+    number: int
+    previous: str | None
 
 
 @dataclass(frozen=True)
@@ -293,7 +315,7 @@ class Manifest:
             raise _unreadable(where) from error
         if not isinstance(data, dict):
             raise _unreadable(where)
-        if data.get("format") not in (FORMAT, FORMAT_OF_SEVERAL):
+        if data.get("format") not in (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES):
             raise _other_format(data.get("format"), where)
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
@@ -315,11 +337,14 @@ class RowsManifest(Manifest):
     secrets: tuple[Sensitive, ...]
     target: str | None
     other: tuple[str, ...]
+    series: Series | None = None
     payload: ClassVar[str] = ROWS
 
     @property
     def format(self) -> int:
         """The number of the format that this manifest is written in."""
+        if self.series is not None:
+            return FORMAT_OF_SERIES
         return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
 
     @property
@@ -356,7 +381,8 @@ class RowsManifest(Manifest):
             "method": self._method(),
             "recoding": self.recoding,
             "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
-            "rows": dict(vars(self.rows)),
+            "rows": self.rows.to_dict(of_series=self.series is not None),
+            **({} if self.series is None else {"series": dict(vars(self.series))}),
             "missing": self._missing(),
             "domains": self.domains,
             "quasi": [q.to_dict() for q in self.quasi],
@@ -378,6 +404,7 @@ class RowsManifest(Manifest):
             secrets=tuple(Sensitive(**{name: _frozen(value) for name, value in entry.items()}) for entry in about),
             target=data["target"],
             other=tuple(data["other"]),
+            series=Series(**data["series"]) if "series" in data else None,
         )
 
 
@@ -404,7 +431,7 @@ class ProjectionsManifest(Manifest):
             "payload": self.payload,
             "method": self._method(),
             "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
-            "rows": dict(vars(self.rows)),
+            "rows": self.rows.to_dict(of_series=False),
             "missing": self._missing(),
             "class": dict(vars(self.target)),
             "quasi_sets": [list(known) for known in self.quasi_sets],
@@ -467,7 +494,7 @@ def _other_format(found: object, where: str) -> InputError:
         return InputError(fact, "publish the table again from the original")
     if not isinstance(found, int) or found < FORMAT:
         return _unreadable(where)
-    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SEVERAL}"
+    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SERIES}"
     return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 

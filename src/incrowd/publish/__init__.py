@@ -15,6 +15,7 @@ from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
+from incrowd.publish.m_invariance import MInvariance, republish
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -52,6 +53,7 @@ __all__ = [
     "IACk",
     "InfoGainMondrian",
     "Lattice",
+    "MInvariance",
     "Mondrian",
     "NSVDist",
     "ParetoDMPD",
@@ -67,6 +69,7 @@ __all__ = [
     "methods",
     "publish",
     "publisher_names",
+    "republish",
 ]
 
 

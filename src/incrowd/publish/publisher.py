@@ -49,6 +49,8 @@ class Run:
     progress: Progress
     domains: str
     kind: str
+    after: RowRelease | None = None
+    """The release before in a series."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +189,14 @@ class CellPublisher(Publisher[RowRelease]):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells; the only thing that a method has to write."""
 
+    def chosen(self, run: Run, table: Table, rng: np.random.Generator) -> tuple[Table, Choice]:
+        """Choose the cells for a run; return the table that they are of."""
+        return table, self.choose(table, rng, run.progress)
+
+    def promises(self, choice: Choice, schema: Schema) -> Sequence[Guarantee]:
+        """Return what the manifest promises of a choice."""
+        return (choice.privacy or self.privacy()).guarantees(schema.secrets)
+
     def require_feasible(self, table: Table) -> None:
         """Refuse what no release of this table can keep: what one group of all rows would not."""
         require_feasible(self.privacy(), table)
@@ -204,8 +214,8 @@ class CellPublisher(Publisher[RowRelease]):
             run.progress("coding", 1, 1)
             self.require_feasible(table)
             with interpreted(self.n_steps(table) < _FEW_STEPS):
-                choice = self.choose(table, rng, run.progress)
-            return table, choice, (choice.privacy or self.privacy()).guarantees(table.schema.secrets)
+                table, choice = self.chosen(run, table, rng)
+            return table, choice, self.promises(choice, table.schema)
 
         return seal_rows(
             run.original,

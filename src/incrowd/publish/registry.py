@@ -27,6 +27,7 @@ from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
+from incrowd.publish.m_invariance import MInvariance
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -47,6 +48,7 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
         BestCuts,
         Mondrian,
         TightGroups,
+        MInvariance,
         InfoGainMondrian,
         NSVDist,
         Lattice,

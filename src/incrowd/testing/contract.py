@@ -320,13 +320,13 @@ def _require_kept(release: Release, sample: Sample, k: int) -> None:
     """Require that a release keeps what it promises."""
     rows = release.manifest.rows
     _require(rows.input == sample.frame.height, "the manifest counts other rows than came in")
-    _require(rows.input == rows.missing + rows.suppressed + rows.released, "rows do not add up")
+    _require(rows.input == rows.missing + rows.suppressed + rows.released - rows.filler, "rows do not add up")
     _require(rows.released == release.n_rows, "the manifest counts other rows than are released")
     _require(rows.missing == 0 or sample.schema.missing == "drop", "rows were dropped for missing values")
     crowd = max((g.crowd or 0 for g in release.manifest.guarantees), default=0)
     _require(crowd >= k, f"k is {k}, and {crowd} is promised")
     for each in _row_maps(release):
-        _require(len(set(each)) == rows.released, "an original was released twice")
+        _require(len(set(each) - {-1}) == rows.released - rows.filler, "an original was released twice")
     shown = {name for table in release.coded_tables() for name in table.columns}
     _require(not shown & set(sample.schema.identifiers), "an identifier was published")
     _require_verified(release, sample.frame)

@@ -15,6 +15,7 @@ from incrowd.verify.private import read_private
 from incrowd.verify.projections import check_projections_into
 from incrowd.verify.promises import check_promises
 from incrowd.verify.rows import Frame
+from incrowd.verify.series import check_series
 from incrowd.verify.tables import check_counts, check_rows
 from incrowd.verify.verdict import Findings, Verdict
 
@@ -83,11 +84,13 @@ def check_into(
     findings.note_word(claims.tokens, claims.codes, claims.parameters, declared_names(claims, payload))
     check_promises(findings, claims, payload)
     kept = read_private(findings, claims, private)
+    if claims.series is not None:
+        check_series(findings, claims, payload, kept)
     if original is not None:
         check_original(findings, claims, payload, original, kept, promises_only=promises_only)
         _say_what_is_open(findings, claims)
         return
-    if kept is not None:
+    if kept is not None and claims.series is None:
         check_row_map(findings, claims, kept.rows, frame.height)
     if claims.k is not None and not claims.homogeneous:
         findings.skip("k", "needs the original: rows of a non-homogeneous release do not form groups")

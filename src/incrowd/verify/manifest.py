@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,10 +13,10 @@ import polars as pl
 from incrowd.verify.domain import TYPES, Array, is_number, read_values, value_problems
 from incrowd.verify.fields import Reading
 from incrowd.verify.labels import write_value
-from incrowd.verify.methods import cells_of, evidence_of, method_problems, recoding_of
+from incrowd.verify.methods import EVIDENCE_OF_SERIES, SERIES, cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 
-FORMAT, FORMAT_OF_SEVERAL = 2, 3  # of releases with several sensitive columns
+FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES = 2, 3, 4  # of several sensitive columns; of one of several releases
 
 _KEYS = (
     "format",
@@ -25,6 +26,7 @@ _KEYS = (
     "recoding",
     "guarantees",
     "rows",
+    "series",
     "missing",
     "domains",
     "quasi",
@@ -34,12 +36,14 @@ _KEYS = (
     "dropped",
 )
 _ROW_KEYS = ("input", "missing", "suppressed", "released")
+_HEX = re.compile(r"[0-9a-f]+")
 _L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 _LONGEST_TOKEN, _MOST_TOKENS = 40, 32
 
 
 _PROMISES: dict[str, dict[str, str]] = {
     "k": {"k": "a whole number from 1"},
+    "m": {"m": "a whole number from 1"},
     "l": {"l": "a number from 1", "l_kind": "text"},
     "t": {"t": "a number from 0", "ordered": "true or false"},
     "alpha": {"alpha": "a share above 0"},
@@ -103,6 +107,7 @@ class Claims:
     dropped: tuple[str, ...]
     cells: str | None
     parameters: dict[str, Any]
+    series: dict[str, Any] | None = None
 
     @property
     def sensitive(self) -> Sensitive | None:
@@ -128,6 +133,11 @@ class Claims:
         return max(found, default=1)
 
     @property
+    def n_people(self) -> int:
+        """How many released rows are about somebody."""
+        return self.rows["released"] - self.rows.get("filler", 0)
+
+    @property
     def joined(self) -> bool:
         """Whether rare values are joined and counts rounded."""
         return self.domains == "joined"
@@ -147,6 +157,8 @@ class Claims:
         """Names of the private files without which not everything can be checked."""
         by_form = {"shares": ("blocks", "members"), "exact": () if self.homogeneous else ("rings",)}
         form = self.secrets[0].form if self.secrets else "exact"
+        if self.series is not None:
+            return ("rows", "domains", *EVIDENCE_OF_SERIES)
         return ("rows", "domains", *by_form.get(form, ()))
 
 
@@ -157,21 +169,22 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         reading.manifest.append("it is not an object")
         return None, reading
     version = reading.field(manifest, "format", "a whole number")
-    formats = (FORMAT, FORMAT_OF_SEVERAL)
+    formats = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES)
     if version is not None and version not in formats:
-        reading.manifest.append(
-            f"format is {version}, and this verifier knows formats {FORMAT} and {FORMAT_OF_SEVERAL}"
-        )
+        reading.manifest.append(f"format is {version}, and this verifier knows formats {', '.join(map(str, formats))}")
     if version not in formats:
         return None, reading
     if (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
         reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
+    if (version == FORMAT_OF_SERIES) != ("series" in manifest):
+        reading.manifest.append(f"format is {version}, and series is {'' if 'series' in manifest else 'not '}there")
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
     reading.field(manifest, "polars", "a version number")
     parameters = read_method(reading, manifest)
     recoding = _one_of(reading, manifest, "recoding", ("homogeneous", "non-homogeneous"))
-    rows = read_rows(reading, manifest)
+    series = read_series(reading, manifest) if version == FORMAT_OF_SERIES else None
+    rows = read_rows(reading, manifest, of_series=version == FORMAT_OF_SERIES)
     policy, tokens, codes = read_missing(reading, manifest)
     domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
     quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
@@ -201,6 +214,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         dropped,
         cells_of(method),
         known,
+        series,
     )
     coded = [*(q.name for q in quasi), *names]
     check_code_names(reading, codes, coded)
@@ -226,7 +240,9 @@ def _unlike_method(claims: Claims, method: dict[str, Any]) -> list[str]:
         problems.append(f"method {name!r} makes a {recoding} release, and this one is {claims.recoding}")
     elif evidence is not None and claims.evidence != ("rows", "domains", *evidence):
         problems.append(f"method {name!r} tells sensitive values in another form")
-    if recoding is not None and claims.rows["suppressed"]:
+    if (name == SERIES) != (claims.series is not None):
+        problems.append(f"method {name!r} {'makes' if name == SERIES else 'does not make'} series of releases")
+    if recoding is not None and claims.rows["suppressed"] and claims.series is None:
         problems.append(f"method {name!r} leaves no row out, and {claims.rows['suppressed']} are said to be suppressed")
     return problems
 
@@ -241,6 +257,10 @@ def _impossible(claims: Claims) -> list[str]:
         problems.append("others_known is promised, and only groups with exact values can keep it")
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
+    if any(p.kind == "m" for p in claims.promises) and claims.series is None:
+        problems.append("m is promised, and this is not a release of a series")
+    if claims.series is not None and (not claims.homogeneous or claims.in_shares or claims.other):
+        problems.append("a release of a series has groups with exact values, and no column as it came")
     if claims.homogeneous:
         if claims.in_shares:
             problems.append("shares of blocks are told in a homogeneous release: its rows form groups")
@@ -260,11 +280,27 @@ def read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
     return reading.field(method, "parameters", "an object", "method.") or {}
 
 
-def read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
-    """Return the row accounting."""
-    rows = reading.field(manifest, "rows", "an object") or {}
-    reading.closed(rows, _ROW_KEYS, "rows")
-    return {key: reading.field(rows, key, "a count", "rows.") for key in _ROW_KEYS}
+def read_rows(reading: Reading, manifest: dict[str, Any], *, of_series: bool = False) -> dict[str, int]:
+    """Return the row accounting; only a release of a series has filler."""
+    rows, keys = reading.field(manifest, "rows", "an object") or {}, (*_ROW_KEYS, *(("filler",) if of_series else ()))
+    reading.closed(rows, keys, "rows")
+    return {key: reading.field(rows, key, "a count", "rows.") for key in keys}
+
+
+def read_series(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return which release of a series this is."""
+    series = reading.field(manifest, "series", "an object") or {}
+    reading.closed(series, ("id", "number", "previous"), "series")
+    name = reading.field(series, "id", "text", "series.")
+    number = reading.field(series, "number", "a whole number from 1", "series.")
+    previous = reading.field(series, "previous", "text or null", "series.")
+    if name is not None and not (len(name) == 32 and _HEX.fullmatch(name)):
+        reading.private.append("series.id is not 32 hexadecimal digits")
+    if previous is not None and not (len(previous) == 64 and _HEX.fullmatch(previous)):
+        reading.private.append("series.previous is not the digest of a manifest")
+    if number is not None and (number == 1) != (previous is None):
+        reading.manifest.append("series.previous is told of a first release, or not told of a later one")
+    return series
 
 
 def read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...], dict[str, tuple[str, ...]]]:

@@ -101,6 +101,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     ),
     "tight_groups": (_GROUPS | {"sweeps": _whole(0)},),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
+    "m_invariance": ({"k": _whole(1), "l": _whole(2), "person": lambda value: value is None or is_text(value)},),
     "infogain_mondrian": (_GROUPS,),
     "lattice": (
         _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
@@ -144,9 +145,12 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
 """The parameters of each method in their order; a method may have several lists of them."""
 
 _PROJECTIONS = ("dmpd", "pareto_dmpd")
-_ONE_SECRET = ("pais", "nhaa", *_PROJECTIONS)
+SERIES = "m_invariance"
+"""The method whose releases of a growing table belong together."""
+EVIDENCE_OF_SERIES = ("groups", "people", "signatures")
+_ONE_SECRET = ("pais", "nhaa", SERIES, *_PROJECTIONS)
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
-_NO_RECODING = ("seqa", "tight_groups", *_NON_HOMOGENEOUS, *_PROJECTIONS)
+_NO_RECODING = ("seqa", "tight_groups", SERIES, *_NON_HOMOGENEOUS, *_PROJECTIONS)
 _CELLS = {
     "best_cuts": "groups",
     "infogain_mondrian": "groups",
@@ -202,6 +206,8 @@ def evidence_of(method: object) -> tuple[str, ...] | None:
         return None
     if name == "nhaa":
         return ("rings",)
+    if name == SERIES:
+        return EVIDENCE_OF_SERIES
     return ("blocks", "members") if name == "nsvdist" and parameters.get("mode") == "hardened" else ()
 
 
@@ -305,7 +311,7 @@ def _promised(name: str, given: dict[str, Any], told: Guarantees, names: Sequenc
         l = 1 if given["l"] is None else given["l"]
         return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]
     if len(names) < 2:
-        return [_of_groups(k, given)]
+        return [[*_of_groups(k, given), *([{"kind": "m", "m": given["l"]}] if name == SERIES else [])]]
     found: Guarantees = [{"kind": "k", "k": k}]
     for column in names:
         own = {key: value[column] if isinstance(value, dict) else value for key, value in given.items()}

@@ -44,6 +44,8 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
     original
         The table, as it was read for the release.
     """
+    import polars as pl
+
     from incrowd.release import RowRelease
     from incrowd.report.columns import columns_of
 
@@ -54,7 +56,8 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
         alone = tuple(tuple((None, _text(cell)) for cell in row) for row in first.head(_SHOWN_ROWS).iter_rows())
         return SideBySide(stories, tuple(first.columns), alone, is_paired=False)
     shown = release.labelled().head(_SHOWN_ROWS)
-    people = original[private.rows[: shown.height].tolist()]
+    rows = [None if row < 0 else row for row in private.rows[: shown.height].tolist()]  # filler is nobody's
+    people = original.select(pl.all().gather(rows))
     names = tuple(dict.fromkeys([*(name for name in original.columns if name in shown.columns), *shown.columns]))
     pairs = tuple(
         tuple((_cell(people, row, name), _cell(shown, row, name)) for name in names) for row in range(shown.height)

@@ -75,7 +75,7 @@ class Publication:
             "copies": [str(path) for path in self.copies],
             "method": manifest.method.name,
             "guarantees": [guarantee.to_dict() for guarantee in manifest.guarantees],
-            "rows": dict(vars(manifest.rows)),
+            "rows": manifest.rows.to_dict(of_series=manifest.rows.filler > 0),
             "levels": self.release.levels,
             "kind": manifest.payload,
             **dict.fromkeys(("loss", "parts", "left_out")),
