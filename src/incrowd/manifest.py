@@ -21,7 +21,7 @@ _NUMBERS = {"k": ("k",), "m": ("m",), "t": ("t", "ordered"), "alpha": ("alpha",)
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One promise and its parameters: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, or ``m`` (a series)."""
+    """One promise and its parameters: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc`` or ``m``."""
 
     kind: str
     k: int | None = None

@@ -91,6 +91,12 @@ def publish(
     refuse_repeat: Annotated[
         bool, typer.Option("--refuse-repeat", help="With --ledger: refuse a second release about the same people.")
     ] = False,
+    after: Annotated[
+        Path | None, typer.Option(help="Go on with a series (m_invariance): the private folder of its last release.")
+    ] = None,
+    insist: Annotated[
+        bool, typer.Option("--insist", help="With --ledger: publish people of a series by itself all the same.")
+    ] = False,
     domains: Annotated[
         str, typer.Option(help="joined, or exact: the manifest then lists rare values and how often each occurs.")
     ] = "joined",
@@ -139,7 +145,8 @@ def publish(
             screen.aside(f"Note: {text}")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
-            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
+            ledger=ledger, refuse_repeat=refuse_repeat, after=after, insist=insist, excel_safe=excel_safe,
+            private=private, append=append,
             replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
             memory=memory, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
@@ -167,6 +174,9 @@ def verify(
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
     private: Private = None,
+    after: Annotated[
+        Path | None, typer.Option(help="The release before in a series: check that this one goes on with it.")
+    ] = None,
     by_batches: Annotated[
         bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
     ] = False,
@@ -185,7 +195,7 @@ def verify(
         from incrowd import workflow
 
         verdict = workflow.verify(
-            release, original, private=private, by_batches=by_batches, reading=reading,
+            release, original, private=private, after=after, by_batches=by_batches, reading=reading,
             run=workflow.Run(progress, jobs), **foreign,
         )  # fmt: skip
     if not screen.data(verdict.to_dict()):

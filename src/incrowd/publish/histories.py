@@ -108,15 +108,15 @@ class Histories:
         return place, held
 
     def _another(self, given: list[int], value: int, counts: Int64) -> int | None:
-        """Return a signature in use with this value and none that the person was shown with: where it lacks most."""
+        """Return a signature with this value and none that the person was shown with: in use, where it lacks most."""
         shown = {v for s in given for v in self.signatures[s]}
         used = np.asarray(counts.sum(axis=1) > 0)
         lacks = {
             s: int(counts[s].max() - counts[s, value])
             for s, signature in enumerate(self.signatures)
-            if value in signature and used[s] and not shown & set(signature)
+            if value in signature and not shown & set(signature)
         }
-        return max(lacks, key=lambda s: (lacks[s], -s), default=None)
+        return max(lacks, key=lambda s: (used[s], lacks[s], -s), default=None)
 
     def remember(self, buckets: list[tuple[Signature, Int64, npt.NDArray[np.bool_]]]) -> None:
         """Note the signatures that people were given in this release."""

@@ -95,9 +95,6 @@ class MInvariance(CellPublisher):
         if self.l != int(self.l) or self.l < 2:
             fact = f"l is {self.l!r}"
             raise ParameterError(fact, "signatures need a whole number of values, at least 2")
-        if self.person is not None and not isinstance(self.person, str):
-            fact = f"person is {self.person!r}"
-            raise ParameterError(fact, "name the column that tells people apart")
 
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""

@@ -95,7 +95,7 @@ def _even_out(
     placed: list[dict[int, float]] = [{left_over + v: 1.0} for v in range(n_values)]
     for b, signature in enumerate(buckets):
         at, counts = int(first[b]), here[signature]
-        low[at] = max(max(counts), -(-k // len(signature)))
+        low[at] = max(*counts, -(-k // len(signature)))
         cost[at] = len(signature)
         for place, value in enumerate(signature):
             cost[at + 1 + place] = -1
@@ -133,7 +133,7 @@ def found_buckets(counts: Int64, m: int, k: int) -> list[tuple[Signature, int]]:
     left, found = counts.copy(), []
     while left.any():
         order = np.argsort(-left, kind="stable")
-        signature, height = _next_bucket(left, order, m, k) or _with_filler(left, order, m, k)
+        signature, height = _next_bucket(left, order, m, k) or _with_filler(left, m, k)
         found.append((tuple(sorted(order[:signature].tolist())), height))
         left[order[:signature]] = np.maximum(0, left[order[:signature]] - height)
     return found
@@ -156,7 +156,7 @@ def _next_bucket(left: Int64, order: Int64, m: int, k: int) -> tuple[int, int] |
     return None
 
 
-def _with_filler(left: Int64, order: Int64, m: int, k: int) -> tuple[int, int]:
+def _with_filler(left: Int64, m: int, k: int) -> tuple[int, int]:
     """Return one bucket for everybody who is left, of m values at least."""
     size = max(m, int((left > 0).sum()))
     return size, max(int(left.max()), -(-k // size))

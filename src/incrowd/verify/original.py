@@ -76,14 +76,11 @@ def check_original(
     originals = read_originals(claims, original)
     if not check_values(findings, claims, originals, int(originals.dropped.sum())):
         return
-    if claims.series is not None:
-        found = without_filler(findings, claims, payload, kept)
-        if found is None:
-            return
-        if kept is not None and payload.exact is not None and payload.values is not None:
-            (secret,) = originals.secrets
-            check_people(findings, claims, payload.values, kept, original, secret, originals.dropped, payload.exact)
-        payload, kept = found
+    check_people(findings, claims, payload, kept, original, originals)
+    found = without_filler(findings, claims, payload, kept)
+    if found is None:
+        return
+    payload, kept = found
     behind = _find_behind(findings, claims, payload, originals, kept)
     if behind is None:
         return

@@ -22,7 +22,7 @@ from incrowd.verify.files import digest, read_json, read_owned
 from incrowd.verify.groups import make_cells, relabel
 from incrowd.verify.labels import write_value
 from incrowd.verify.manifest import Claims
-from incrowd.verify.originals import Column
+from incrowd.verify.originals import Originals
 from incrowd.verify.payload import Payload, Told
 from incrowd.verify.private import Kept
 from incrowd.verify.rows import Rows
@@ -37,8 +37,10 @@ _TABLES: dict[str, dict[str, pl.DataType]] = {
 
 def without_filler(
     findings: Findings, claims: Claims, payload: Payload, kept: Kept | None
-) -> tuple[Payload, Kept] | None:
+) -> tuple[Payload, Kept | None] | None:
     """Return the rows that are about somebody; ``None`` if what the owner keeps does not tell which these are."""
+    if claims.series is None:
+        return payload, kept
     if kept is None or kept.rows is None:
         findings.skip("row map", "needs the owner's private folder: which rows are filler is not public")
         return None
@@ -124,24 +126,25 @@ def _values_of(signatures: pl.DataFrame) -> list[frozenset[str]] | None:
 
 
 def check_people(
-    findings: Findings, claims: Claims, told: pl.Series, kept: Kept, original: pl.DataFrame, secret: Column,
-    dropped: Array, shown: Array,
-) -> None:  # fmt: skip
-    """Judge whether everybody is in a group of their own signature, and who is held back.
-
-    Parameters
-    ----------
-    told
-        The published sensitive values, distinct; `shown` has the place of each row's, filler among them.
-    secret, dropped
-        The originals' sensitive values, and which originals are dropped for a missing value.
-    """
+    findings: Findings,
+    claims: Claims,
+    payload: Payload,
+    kept: Kept | None,
+    original: pl.DataFrame,
+    originals: Originals,
+) -> None:
+    """Judge whether everybody is in a group of their own signature, and who is held back."""
     name = claims.parameters.get("person")
-    if kept.people is None or kept.signatures is None or kept.groups is None or kept.rows is None:
+    if claims.series is None or kept is None or kept.people is None or kept.signatures is None:
+        return
+    if kept.groups is None or kept.rows is None:
         return
     values = _values_of(kept.signatures)
-    if values is None:
+    numbered = values is not None and kept.people["signature"].is_between(0, len(values) - 1).all()
+    if values is None or not numbered or payload.exact is None or payload.values is None:
         return  # noted already
+    if np.asarray(kept.rows).max(initial=-1) >= original.height or len(kept.rows) != len(payload.exact):
+        return  # the row map is judged by itself
     if name is None:
         problems = [] if not kept.people.height else ["people are told apart, and no column does that"]
         findings.judge("people", problems, "nothing tells people apart: no release can follow this one")
@@ -151,25 +154,31 @@ def check_people(
         return
     person = [_hash(value) for value in original[name].cast(pl.String()).to_list()]
     last: dict[int, int] = dict(kept.people.iter_rows())
-    texts = np.array([_written(value) for value in told.to_list()], object)
+    texts = [_written(value) for value in payload.values.to_list()]
     group, rows = kept.groups["group"].to_numpy(), np.asarray(kept.rows)
     of_group: dict[int, set[str]] = {}
-    for number, text in zip(group.tolist(), texts[shown].tolist(), strict=True):
-        of_group.setdefault(number, set()).add(text)
-    wrong = [
-        values[last.get(person[row], 0)] != of_group[number] if person[row] in last else True
-        for number, row in zip(group.tolist(), rows.tolist(), strict=True)
-        if row != _NOBODY
-    ]
-    problems = [f"{sum(wrong)} people are in a group of another signature than theirs"] if any(wrong) else []
-    held = np.setdiff1d(np.flatnonzero(~dropped), rows)
+    for number, value in zip(group.tolist(), payload.exact.tolist(), strict=True):
+        of_group.setdefault(number, set()).add(texts[value])
+    there = [(number, person[row]) for number, row in zip(group.tolist(), rows.tolist(), strict=True) if row >= 0]
+    wrong = sum(who not in last or values[last[who]] != of_group[number] for number, who in there)
+    problems = [f"{wrong} people are in a group of another signature than theirs"] if wrong else []
+    held, free = _held_back(kept.people, values, person, originals, rows)
+    problems += [f"{free} people are held back whom a signature of theirs fits"] if free else []
+    findings.judge("people", problems, f"everybody is in a group of their signature; held back: {held}")
+
+
+def _held_back(
+    people: pl.DataFrame, values: list[frozenset[str]], person: list[int], originals: Originals, rows: Array
+) -> tuple[int, int]:
+    """Return how many people are not released, and how many of them could be, or were never given a signature."""
+    held = np.setdiff1d(np.flatnonzero(~originals.dropped), rows)
+    (secret,) = originals.secrets
     own = [_written(value) for value in [*secret.values.to_list(), None]]
     had: dict[int, set[str]] = {}
-    for who, number in kept.people.iter_rows():
+    for who, number in people.iter_rows():
         had.setdefault(who, set()).update(values[number])
-    free = [row for row in held.tolist() if own[secret.index[row]] in had.get(person[row], {own[secret.index[row]]})]
-    problems += [f"{len(free)} people are held back whom a signature of theirs fits"] if free else []
-    findings.judge("people", problems, f"everybody is in a group of their signature; held back: {len(held)}")
+    free = [row for row in held.tolist() if person[row] not in had or own[secret.index[row]] in had[person[row]]]
+    return len(held), len(free)
 
 
 def _hash(identifier: str | None) -> int:
