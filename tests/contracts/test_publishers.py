@@ -124,7 +124,8 @@ def test_every_kind_of_frame_comes_back_as_it_came(name, kind):
 def test_groups_need_no_sensitive_column(name):
     frame = pl.DataFrame({"a": [1, 2, 3, 4]})
     schema = ic.Schema(quasi={"a": ic.Intervals()})
-    if issubclass(PUBLISHERS[name], CellPublisher) and PUBLISHERS[name].homogeneous:
+    promises_values = getattr(make(name, k=2), "l", 1) != 1
+    if issubclass(PUBLISHERS[name], CellPublisher) and PUBLISHERS[name].homogeneous and not promises_values:
         assert make(name, k=2).publish(frame, schema).verify(frame).ok
     with pytest.raises(ic.SchemaError, match="no sensitive column"):
         make(name, k=2, l=2).publish(frame, schema)

@@ -104,7 +104,12 @@ class Scene:
     @property
     def n_suppressed(self) -> int:
         """People who are in the original and not in the release."""
-        return self.n_people - self.release.n_rows + self.release.manifest.rows.filler
+        return self.n_people - self.release.n_rows + self.n_filler
+
+    @property
+    def n_filler(self) -> int:
+        """Released rows that are about nobody."""
+        return self.release.manifest.rows.filler
 
     @cached_property
     def point_of(self) -> Int64:

@@ -95,6 +95,7 @@ class MInvariance(CellPublisher):
         if self.l != int(self.l) or self.l < 2:
             fact = f"l is {self.l!r}"
             raise ParameterError(fact, "signatures need a whole number of values, at least 2")
+        object.__setattr__(self, "l", int(self.l))
 
     def privacy(self) -> Privacy:
         """Return the constraints that every group keeps."""
@@ -113,7 +114,7 @@ class MInvariance(CellPublisher):
 
     def promises(self, choice: Choice, schema: Schema) -> tuple[Guarantee, ...]:
         """Return what is promised of each release, and of all together."""
-        return (*super().promises(choice, schema), Guarantee("m", m=int(self.l)))
+        return (*super().promises(choice, schema), Guarantee("m", m=self.l))
 
     def publish_after(
         self,
@@ -159,7 +160,7 @@ class MInvariance(CellPublisher):
             require_feasible(self.privacy(), table)
         histories = Histories.of(table, who, previous)
         place, held = histories.place_known()
-        buckets = _fill_buckets(histories, place, held, int(self.l), int(self.k), rng)
+        buckets = _fill_buckets(histories, place, held, self.l, int(self.k), rng)
         places, k = Places.of(table), int(self.k)
         group_of, n_groups = np.full(table.n_rows, NEW), 0
         cells, values = [], []
@@ -251,7 +252,7 @@ def _refuse_roles(schema: Schema) -> None:
         fact = f"Method 'm_invariance' cannot publish columns as they are: {', '.join(map(repr, schema.other))}"
         raise IncompatibleError(fact, "by them, rows of two releases could be told to be one person's: drop them")
     if not schema.secrets:
-        fact = "Method 'm_invariance' needs a sensitive column"
+        fact = "Method 'm_invariance' protects sensitive values, and the schema has no sensitive column"
         raise SchemaError(fact, "name one in the schema; without one, use another method")
 
 
