@@ -16,7 +16,14 @@ from incrowd.errors import InputError
 FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES = 2, 3, 4  # of several sensitive columns; of one of several releases
 ROWS, PROJECTIONS = "rows", "projections"
 
-_NUMBERS = {"k": ("k",), "m": ("m",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C")}
+_NUMBERS = {
+    "k": ("k",),
+    "concealment": ("k",),
+    "m": ("m",),
+    "t": ("t", "ordered"),
+    "alpha": ("alpha",),
+    "lkc": ("L", "K", "C"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,8 +50,8 @@ class Guarantee:
         """The promise for people."""
         if self.kind == "lkc":
             return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
-        if self.kind == "m":
-            return f"m = {self.m} over all releases"
+        if self.kind in ("m", "concealment"):
+            return f"m = {self.m} over all releases" if self.kind == "m" else f"k = {self.k} after matching"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
         about = f" for {self.column!r}" if self.column is not None else ""
         about += " even if another sensitive column is known" if self.others_known else ""
@@ -65,6 +72,8 @@ class Guarantee:
             return f"no {what} has more than {self.alpha:.1%}{known}"
         if self.kind == "m":
             return f"all releases of the series together leave everybody {self.m} sensitive values, equally likely"
+        if self.kind == "concealment":
+            return f"whoever matches all people and rows still leaves everybody {self.k} rows"
         if self.kind == "lkc":
             known = f"any {self.L} known values fit at least {self.K} people"
             return f"{known}, and tell no sensitive value with more than {self.C:.1%}"

@@ -93,8 +93,9 @@ class Publisher(ABC, Generic[AnyRelease]):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain data, as a manifest lists them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        if not given.get("others_known", True):
-            del given["others_known"]  # as in releases that were made before there was such a parameter
+        for later in ("others_known", "concealment"):  # as in releases that were made before there were these
+            if not given.get(later, True):
+                del given[later]
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
 
     def settled(self, schema: Schema) -> Self:

@@ -43,6 +43,7 @@ _LONGEST_TOKEN, _MOST_TOKENS = 40, 32
 
 _PROMISES: dict[str, dict[str, str]] = {
     "k": {"k": "a whole number from 1"},
+    "concealment": {"k": "a whole number from 1"},
     "m": {"m": "a whole number from 1"},
     "l": {"l": "a number from 1", "l_kind": "text"},
     "t": {"t": "a number from 0", "ordered": "true or false"},
@@ -136,6 +137,11 @@ class Claims:
     def n_people(self) -> int:
         """How many released rows are about somebody."""
         return self.rows["released"] - self.rows.get("filler", 0)
+
+    @property
+    def concealed(self) -> bool:
+        """Whether k rows are promised to be left after matching."""
+        return any(p.kind == "concealment" for p in self.promises)
 
     @property
     def joined(self) -> bool:
@@ -257,10 +263,9 @@ def _impossible(claims: Claims) -> list[str]:
         problems.append("others_known is promised, and only groups with exact values can keep it")
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
-    if any(p.kind == "m" for p in claims.promises) and claims.series is None:
-        problems.append("m is promised, and this is not a release of a series")
-    if claims.series is not None and (not claims.homogeneous or claims.in_shares or claims.other):
-        problems.append("a release of a series has groups with exact values, and no column as it came")
+    if claims.concealed and not claims.in_shares:
+        problems.append("concealment is promised, and only shares of blocks come with members to judge it by")
+    problems += _impossible_in_series(claims)
     if claims.homogeneous:
         if claims.in_shares:
             problems.append("shares of blocks are told in a homogeneous release: its rows form groups")
@@ -269,6 +274,16 @@ def _impossible(claims: Claims) -> list[str]:
         problems.append("lkc is not defined for a non-homogeneous release: its rows do not form groups")
     if claims.secrets and claims.secrets[0].form == "counts" and claims.other:
         problems.append("other columns stand beside counts of members: a person may fit a single row")
+    return problems
+
+
+def _impossible_in_series(claims: Claims) -> list[str]:
+    """Say what a series promises that cannot hold."""
+    problems = []
+    if any(p.kind == "m" for p in claims.promises) and claims.series is None:
+        problems.append("m is promised, and this is not a release of a series")
+    if claims.series is not None and (not claims.homogeneous or claims.in_shares or claims.other):
+        problems.append("a release of a series has groups with exact values, and no column as it came")
     return problems
 
 

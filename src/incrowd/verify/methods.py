@@ -72,6 +72,7 @@ _GROUPS: dict[str, Fits] = {
     "alpha": _for_each(_or_null(_above_0(1))),
 }
 _OTHERS_KNOWN: dict[str, Fits] = {"others_known": lambda value: value is True}
+_CONCEALMENT: dict[str, Fits] = {"concealment": lambda value: value is True}
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
 _LOSS = _one_of("lm", "entropy", "monotone_entropy")
 _GAIN = _one_of("information", "gini")
@@ -244,6 +245,8 @@ def method_problems(
         return [f"method {name!r} does not publish {payload}"], None
     if len(names) > 1 and (name in _ONE_SECRET or parameters.get("mode") == "paper" or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
+    if parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
+        return ["method 'nsvdist' conceals in mode 'hardened' with loss 'lm' only"], None
     problems = _parameter_problems(name, parameters, names)
     return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
 
@@ -261,6 +264,8 @@ def _lists_of(name: str, names: Sequence[str]) -> Iterator[dict[str, Fits]]:
     """Yield the lists of parameters that a method may have; of several sensitive columns others may be known."""
     for own in PARAMETERS[name]:
         yield own
+        if name == "nsvdist":
+            yield own | _CONCEALMENT
         if len(names) > 1 and "alpha" in own:
             at = list(own).index("alpha") + 1
             yield dict([*list(own.items())[:at], *_OTHERS_KNOWN.items(), *list(own.items())[at:]])
@@ -310,14 +315,16 @@ def _promised(name: str, given: dict[str, Any], told: Guarantees, names: Sequenc
     if "max_confidence" in given:
         l = 1 if given["l"] is None else given["l"]
         return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]
+    more: Guarantees = [{"kind": "m", "m": given["l"]}] if name == SERIES else []
+    more += [{"kind": "concealment", "k": k}] if given.get("concealment") else []
     if len(names) < 2:
-        return [[*_of_groups(k, given), *([{"kind": "m", "m": given["l"]}] if name == SERIES else [])]]
+        return [[*_of_groups(k, given), *more]]
     found: Guarantees = [{"kind": "k", "k": k}]
     for column in names:
         own = {key: value[column] if isinstance(value, dict) else value for key, value in given.items()}
-        more = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
-        found += [promise | more for promise in _of_groups(k, own)[1:]]
-    return [found]
+        about = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
+        found += [promise | about for promise in _of_groups(k, own)[1:]]
+    return [[*found, *more]]
 
 
 def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:

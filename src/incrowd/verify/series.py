@@ -66,6 +66,8 @@ def without_filler(
 
 def check_series(findings: Findings, claims: Claims, payload: Payload, kept: Kept | None) -> None:
     """Judge what one release of a series shows by itself, with what its owner keeps."""
+    if claims.series is None:
+        return
     if kept is None or kept.groups is None or kept.people is None or kept.signatures is None or payload.exact is None:
         findings.skip("m", "needs the owner's private folder, which knows groups and signatures")
         return
