@@ -49,3 +49,28 @@ def test_months(tmp_path, monkeypatch, capsys):
     )
     assert code == 2
     assert "began with k = 3" in err
+
+
+def test_limits_of_single_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    columns = {"age": rng.integers(20, 60, 60), "ill": list("abc") * 20, "faith": rng.permutation(["x", "y", "z"] * 20)}
+    pl.DataFrame(columns).write_csv("data.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA.replace("name", "faith").replace("identifier", "sensitive"))
+    given = ("publish", "data.csv", "-s", "schema.toml", "-k", "3", "-m", "mondrian")
+    kinds = ("--l-kind", "ill=distinct", "--alpha", "faith=0.9", "-t", "0.9")
+    code, out, err = run(monkeypatch, capsys, *given, "-l", "ill=2", "-l", "faith=1.2", *kinds, "-o", "out", "--json")
+    assert code == 0, err
+    told = [(g["kind"], g.get("column"), g.get("l", g.get("alpha"))) for g in json.loads(out)["guarantees"]]
+    assert ("l", "ill", 2) in told
+    assert ("l", "faith", 1.2) in told
+    assert ("alpha", "faith", 0.9) in told
+    assert not any(kind == "alpha" and column == "ill" for kind, column, _ in told)
+    for wrong, fact in (
+        (("-l", "ill=2", "-l", "2"), "not always as NAME=VALUE"),
+        (("-l", "ill=2", "-l", "ill=3"), "names a column twice"),
+        (("-l", "ill=x"), "The value of option -l is not valid"),
+        (("-l", "age=2"), "has not as sensitive"),
+    ):
+        code, _, err = run(monkeypatch, capsys, *given, *wrong, "-o", "not")
+        assert (code, fact in err) == (2, True), err

@@ -297,7 +297,7 @@ def _refuse(earlier: list[Entry], *, all_of_them: bool) -> None:
     of_series = [entry for entry in earlier if entry.series]
     if of_series:
         fact = f"A release by itself was refused, because the same people are in a series: {warn(of_series)}"
-        hint = "go on with the series (--after PRIVATE); to publish all the same: insist=True (--insist)"
+        hint = "go on with the series (after=PRIVATE), or publish all the same: insist=True"
         raise InfeasibleError(fact.removesuffix("."), hint)
     if earlier and all_of_them:
         fact = f"A further release was refused: {warn(earlier)}".removesuffix(".")

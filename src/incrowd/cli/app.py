@@ -19,6 +19,7 @@ from incrowd.cli.options import (
     Own,
     Private,
     Quiet,
+    for_each,
     is_there,
     is_wanted,
     names,
@@ -76,10 +77,16 @@ def publish(
     ],
     k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")],
     method: Method = None,
-    l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
-    l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
-    t: Annotated[float | None, typer.Option("-t", help="Closeness to the table's distribution, 0 to 1.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
+    l: Annotated[
+        list[str] | None,
+        typer.Option("-l", help="Diversity of sensitive values; of one of several columns: NAME=VALUE, repeatable."),
+    ] = None,
+    l_kind: Annotated[list[str] | None, typer.Option(help=LKinds[:-1] + "; or NAME=KIND.")] = None,
+    t: Annotated[
+        list[str] | None,
+        typer.Option("-t", help="Closeness to the table's distribution, 0 to 1; or NAME=VALUE."),
+    ] = None,
+    alpha: Annotated[list[str] | None, typer.Option(help="Largest share of a sensitive value; or NAME=VALUE.")] = None,
     option: Own = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
@@ -129,11 +136,13 @@ def publish(
     if if_exists is IfExists.SKIP and is_there(output):
         screen.skipped(output)
         return
-    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha}
+    given: dict[str, Any] = {"k": k, "l_kind": for_each("--l-kind", l_kind, number=False)}
+    given |= {"l": for_each("-l", l), "t": for_each("-t", t), "alpha": for_each("--alpha", alpha)}
+    given = {name: given[name] for name in ("k", "l", "l_kind", "t", "alpha")}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = "Option --l-kind needs -l"
-        raise ParameterError(fact, f"give both, for example -l 2 --l-kind {l_kind}")
+        raise ParameterError(fact, f"give both, for example -l 2 --l-kind {l_kind[0]}")
     parameters |= own_parameters(option, _OWN)
     with screen.progress() as progress:
         from incrowd import workflow

@@ -109,7 +109,7 @@ class MInvariance(CellPublisher):
             raise SchemaError(fact, f"its identifiers are {', '.join(map(repr, names)) or 'none'}")
         if self.person is None and len(names) > 1:
             fact = f"The schema has {len(names)} identifiers: {', '.join(map(repr, names))}"
-            raise SchemaError(fact, "say which of them tells people apart: person=... (--set person=NAME)")
+            raise SchemaError(fact, "say which of them tells people apart: person=...")
         return replace(super().settled(schema), person=self.person or next(iter(names), None))
 
     def promises(self, choice: Choice, schema: Schema) -> tuple[Guarantee, ...]:
@@ -140,7 +140,7 @@ class MInvariance(CellPublisher):
         who = None if self.person is None else hash_people(_identifiers(run.original, self.person)[table.rows])
         if run.after is not None and who is None:
             fact = "Nothing tells who was in the release before"
-            raise SchemaError(fact, "name the column that does as identifier in the schema, or with person=")
+            raise SchemaError(fact, "name the column that does as identifier in the schema, or with person=...")
         return self._choose(table, who, run.after, rng, run.progress)
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
