@@ -12,7 +12,8 @@ from typing import Any
 from incrowd.errors import ParameterError
 
 OPTIONS = {
-    "after": "--after", "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
+    "after": "--after", "alpha": "--alpha",
+    "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
     "domains": "--domains", "encoding": "--encoding", "engine": "--engine", "excel_safe": "--excel-safe",
     "force": "--force", "format": "--format", "insist": "--insist",
