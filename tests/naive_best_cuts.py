@@ -4,7 +4,7 @@ from collections import Counter
 from math import log2
 
 from naive_infogain_mondrian import cuts_of_codes
-from naive_mondrian import width
+from naive_mondrian import children, closure, width
 
 _DIGITS = 9  # entropies are sums of rounded terms
 
@@ -33,6 +33,34 @@ def weighed(parts, power):
     sizes = entropy([i for i, part in enumerate(parts) for _ in part]) / len(whole)
     gain = entropy(whole) - sum(map(entropy, parts))
     return entropy(whole) - gain / sizes**power
+
+
+def bands(hierarchy, codes, most_ends=32):
+    """The bands that may be cut out, as (first, last) codes, from low to high."""
+    present = sorted(set(codes))
+    if hierarchy.to_dict()["kind"] == "intervals":
+        ends, n_since = [], 0
+        for x in present[:-1]:
+            n_since += codes.count(x)
+            if n_since * (most_ends + 1) >= len(codes):
+                ends.append(x)
+                n_since = 0
+        return [(a + 1, b) for i, a in enumerate(ends) for b in ends[i + 1 :]]
+    filled = [(a, b) for a, b in children(hierarchy, *closure(hierarchy, codes)) if any(a <= x <= b for x in codes)]
+    return filled[1:-1]
+
+
+def best_band(rows, codes, classes, hierarchies, allowed):
+    found = []
+    for m, hierarchy in enumerate(hierarchies):
+        here = [codes[i][m] for i in rows]
+        for a, b in bands(hierarchy, here) if min(here) < max(here) else []:
+            inside = [i for i, x in enumerate(here) if a <= x <= b]
+            outside = [i for i, x in enumerate(here) if not a <= x <= b]
+            if allowed([inside, outside]):
+                left = sum(entropy([classes[rows[i]] for i in part]) for part in (inside, outside))
+                found.append((round(left, _DIGITS), m, a, b, [inside, outside]))
+    return min(found, default=None, key=lambda one: one[:-1])
 
 
 def best_cut(rows, codes, classes, hierarchies, allowed, looks, power):
@@ -70,6 +98,8 @@ def best_cuts(codes, classes, sensitive, hierarchies, keeps, search, *, k=1):
             for _ in parts[1:]:  # a chain of cuts in two
                 nodes, node, n_nodes = [*nodes, n_nodes], n_nodes + 1, n_nodes + 2
             nodes.append(node)
+        elif search.bands and len(rows) >= 2 * k and (best := best_band(*given)):
+            parts, nodes, n_nodes = best[-1], [n_nodes + 1, n_nodes + 2], n_nodes + 3
         else:
             return [rows]
         return [g for part, child in zip(parts, nodes, strict=True) for g in cut([rows[i] for i in part], child)]

@@ -62,6 +62,7 @@ def test_the_table_of_exit_codes_is_that_of_the_program():
     assert "(docs/operations.md)" in readme
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_page_publish_and_verify(command, tmp_path):
     (text,) = blocks("toml")
     (tmp_path / "incrowd.toml").write_text(text, encoding="utf-8")
@@ -163,6 +164,7 @@ env -i PYTHONPATH="$3" HOME="$1" NUMBA_CACHE_DIR="$1/kernels" PYTHONDONTWRITEBYT
 """
 
 
+@pytest.mark.slow
 def test_a_read_only_system_without_network_and_root_is_enough(tmp_path):
     """The same as the container, by the system's own means."""
     for name in (ROOT / "docs" / "people.csv", KEPT / "people.toml"):

@@ -121,6 +121,7 @@ _HOME = {
     "incrowd.rules.release_rules": ("compare_rules", "rules_from_release"),
     "incrowd.rules.anonymous": ("anonymous_rules",),
     "incrowd.learn.forest": ("KAnonymousForestClassifier",),
+    "incrowd.learn.refit": ("refit",),
     "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "BestCuts",
@@ -227,6 +228,7 @@ __all__ = [
     "prefixes",
     "publish",
     "read",
+    "refit",
     "republish",
     "rules_from_release",
     "suppression_curves",

@@ -118,3 +118,16 @@ def in_threads(work: Callable[[A], B], items: Iterable[A], n_rows: int) -> Itera
         return
     with ThreadPoolExecutor(workers()) as pool:
         yield from pool.map(work, items)
+
+
+def duration(seconds: float) -> str:
+    """Say how long, as exactly as an estimate is.
+
+    >>> [duration(seconds) for seconds in (4.4, 43, 130, 8000)]
+    ['4 s', '40 s', '2 minutes', '2.2 hours']
+    """
+    if seconds < 10:
+        return f"{seconds:.0f} s"
+    if seconds < 100:
+        return f"{10 * round(seconds / 10)} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -105,6 +105,7 @@ def test_overlapping_exact_distributions_are_solved(l):
     assert set(finding.at_risk) <= set(range(150))
 
 
+@pytest.mark.slow
 def test_known_values_are_not_scored_and_help():
     frame = spread_out(np.random.default_rng(4), 120)
     release = ic.Mondrian(k=4).publish(frame, small_releases.schema(frame), seed=1)
@@ -126,6 +127,7 @@ def test_known_values_do_not_hide_what_overlapping_rows_give_away():
     assert finding.numbers["certain_beyond_rows"] >= 10
 
 
+@pytest.mark.slow
 def test_one_block_of_noise_tells_nothing():
     frame = small_releases.people(np.random.default_rng(5), 80, n_leaves=9)
     for method in (ic.Mondrian(k=80), paper(80), ic.Mondrian(k=10)):

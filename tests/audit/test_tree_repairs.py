@@ -246,7 +246,7 @@ def test_a_forest_keeps_its_best_tree_if_that_predicts_more_than_all():
     model = RandomForestClassifier(20, random_state=0).fit(frame.select("a", "b", "c").to_numpy(), frame["y"])
     report = ic.audit(model, frame, schema("a", "b", "c"), 20)
     assert report.repairs[1].startswith("keep tree ")
-    assert report.repairs[-1].startswith("or fit KAnonymousForestClassifier")
+    assert report.repairs[-1].startswith("or fit again: refit (--refit) makes a KAnonymousForestClassifier")
     mended = report.repair()
     assert len(mended.estimators_) == mended.n_estimators == 1
     assert ic.audit(mended, frame, schema("a", "b", "c"), 20).ok

@@ -5,8 +5,10 @@ import random
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import incrowd as ic
 from incrowd.cli import main
 
 pytestmark = pytest.mark.end_to_end
@@ -97,6 +99,15 @@ def test_publish_says_which_codes_no_row_has_and_which_may_be_some(incrowd):
     out, _ = incrowd(*PUBLISH, "--if-exists", "replace")
     assert "mean" not in out
     assert "lists as missing" not in out
+
+
+def test_likely_codes_of_many_columns_are_one_note():
+    from incrowd.workflow.missing_codes import notes_on_codes
+
+    table = pl.DataFrame({f"item{number}": [1, 2, 3, 99] * 5 for number in range(7)} | {"ill": ["a", "b"] * 10})
+    roles = ic.Schema(quasi={name: ic.Intervals() for name in table.columns[:-1]}, sensitive="ill")
+    (note,) = notes_on_codes(table, roles, ic.io.Findings(print))
+    assert note.startswith("'item0', 'item1', 'item2', 'item3', 'item4' and 2 more columns have '99', which may mean")
 
 
 @pytest.mark.parametrize("codes", ['["999.0"]', "[999]", '["999"]'])

@@ -182,6 +182,7 @@ def test_a_reader_that_has_seen_enough(home):  # noqa: F811
     assert (done.returncode, done.stdout, done.stderr) == (0, "Methods\n", "")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "encoding", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}]
 )

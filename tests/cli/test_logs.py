@@ -124,6 +124,7 @@ def test_a_log_that_cannot_be_written(monkeypatch, capsys):
     assert (code, Path("out").exists()) == (2, False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("marked")
 def test_a_stopped_call_is_logged():
     code = "import os, signal, sys; from incrowd import io; from incrowd.cli import main; "

@@ -105,7 +105,7 @@ def test_existing_tables(run):
     assert "Hint: name another folder for it, for example --private release-2.private" in err
     code, _, err = run(*PUBLISH, "sqlite:///a.db#t", "--private", "two")
     assert code == 2
-    assert "already has the table 't', 't_manifest'" in err
+    assert "already has the tables 't' and 't_manifest'" in err
     assert "say --replace or --append" in err
     assert run(*PUBLISH, "sqlite:///a.db#t", "--private", "two", "--replace")[0] == 0
     code, _, err = run(*PUBLISH, "sqlite:///a.db#t", "--private", "three", "--append")
@@ -114,10 +114,18 @@ def test_existing_tables(run):
     code, out, _ = run("verify", "sqlite:///a.db#t")
     assert code == 4
     assert "No promise was checked." in out
-    code, _, err = run(*PUBLISH, "new.xlsx", "--replace")
-    assert (code, "'new.xlsx' is neither a table of a database nor a release folder" in err) == (2, True)
+    code, _, err = run(*PUBLISH, "new.xlsx", "--append")
+    assert (code, "'new.xlsx' is not a table of a database, and only those are appended to" in err) == (2, True)
     code, _, err = run(*PUBLISH, "sqlite:///a.db#t", "--append", "--replace")
     assert (code, "exclude each other" in err) == (2, True)
+
+
+def test_what_is_not_there_is_written_whatever_is_to_happen_to_what_is(run):
+    assert run(*PUBLISH, "sqlite:///none.db#t", "--if-exists", "skip")[0] == 0
+    assert "exists already" in run(*PUBLISH, "sqlite:///none.db#t", "--if-exists", "skip")[1]
+    assert run(*PUBLISH, "one.csv", "--if-exists", "replace")[0] == 0
+    code, _, err = run(*PUBLISH, "one.csv", "--if-exists", "replace")
+    assert (code, "'one.csv' is neither a table of a database nor a release folder" in err) == (2, True)
 
 
 def test_a_changed_table_breaks_the_promise(run):

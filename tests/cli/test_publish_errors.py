@@ -146,6 +146,8 @@ def test_schema_that_is_not_one(home, monkeypatch, capsys):
     ]:
         Path("schema.toml").write_text(text, encoding="utf-8")
         assert_refused(home, monkeypatch, capsys, 2, word)
+    Path("schema.toml").write_bytes("[columns.größe]".encode("latin-1"))
+    assert_refused(home, monkeypatch, capsys, 2, "is no schema: it is not text in UTF-8", "that init wrote")
 
 
 def test_disk_full(home, monkeypatch, capsys):

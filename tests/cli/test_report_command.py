@@ -121,6 +121,12 @@ def test_what_could_not_be_checked_with_the_original_is_exit_code_4(incrowd):
     assert "Not checked:" in out
 
 
+def test_a_page_is_not_named_as_a_pdf(incrowd):
+    _, call = incrowd
+    code, _, err = call("report", "release", "-o", "out.pdf")
+    assert (code, "Hint: give --pdf out.pdf, or a name such as out.html" in err) == (2, True)
+
+
 def test_a_pdf_without_chromium_is_refused_before_anything_is_done(incrowd, monkeypatch):
     home, call = incrowd
     monkeypatch.setenv("PATH", str(home))
@@ -152,6 +158,7 @@ def test_test_rows_of_other_people_are_read_as_the_release_is(incrowd):
     ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", ["out.csv", "out.sav", "sqlite:///shop.db#shared", "dataset"])
 def test_a_report_on_a_release_elsewhere(incrowd, place):
     home, call = incrowd

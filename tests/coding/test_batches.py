@@ -41,7 +41,7 @@ def assert_equal(frame, schema, cuts):
     assert np.array_equal(sensitive, whole.sensitive) if sensitive is not None else whole.sensitive is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 2)
 @given(strategies.tables(min_rows=1, max_rows=12), st.lists(st.integers(0, 12), max_size=3))
 def test_parts_are_coded_as_the_whole(drawn, cuts):
     assert_equal(drawn.frame, drawn.schema, cuts)

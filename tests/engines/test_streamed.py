@@ -24,6 +24,7 @@ METHODS = [
     ("mondrian", {"cut": "loss"}),
     ("infogain_mondrian", {}),
     ("best_cuts", {"runs": 4}),
+    ("best_cuts", {"runs": 2, "l": 1.2}),
     ("mondrian", {"recoding": "single"}),
     ("tds", {}),
     ("tdr", {}),

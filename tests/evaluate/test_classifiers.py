@@ -1,9 +1,17 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-from incrowd.errors import ParameterError
+from incrowd.errors import IncompatibleError, ParameterError
+from incrowd.evaluate import classifiers
 from incrowd.evaluate.classifiers import CLASSIFIERS, chosen, classifier, probabilities
 from incrowd.evaluate.features import Block, Encoding, Examples, Features
 
@@ -111,8 +119,81 @@ def test_names_of_classifiers():
         chosen(["trees"])
     with pytest.raises(ParameterError, match="No classifier"):
         chosen([])
-    with pytest.raises(ParameterError, match="classifiers is a GaussianNB"):
-        chosen(GaussianNB())
+    with pytest.raises(ParameterError, match="classifiers is a int"):
+        chosen(3)
+    with pytest.raises(ParameterError, match="GaussianNB is no estimator that predicts"):
+        chosen(["tree", GaussianNB])
+    with pytest.raises(ParameterError, match="StandardScaler is no estimator that predicts"):
+        chosen(StandardScaler())
+
+
+def test_estimators_that_people_bring_have_names_of_their_own():
+    brought = chosen([GaussianNB(), "tree", GaussianNB(), make_pipeline(StandardScaler(), GaussianNB())])
+    assert [known.name for known in brought] == ["GaussianNB", "tree", "GaussianNB 2", "pipeline of GaussianNB"]
+    assert [known.name for known in chosen(LinearSVC())] == ["LinearSVC"]
+    assert not chosen(LinearSVC())[0].calibrated
+
+
+BROUGHT = [LinearSVC(), RidgeClassifier(), NearestCentroid(), GaussianNB(), RandomForestClassifier(5)]
+
+
+@pytest.mark.parametrize("model", BROUGHT, ids=lambda model: type(model).__name__)
+def test_an_estimator_that_somebody_brings_predicts_as_it_does_by_itself(model):
+    train, test = people(), people(40, seed=1)
+    encoding = Encoding.of(train.drop("risk"))
+    labels = train["risk"].replace_strict({"high": 0, "low": 1, "mid": 2}).to_numpy()
+    learn, ask = encoding.encode(train), encoding.encode(test)
+    examples = Examples(learn, labels, 4)
+    (known,) = chosen(model)
+    found = known.predict(examples, ask, 0)
+    assert found.shape == (40, 4)
+    assert (found[:, 3] == 0).all()
+    own = clone(model)
+    if "random_state" in own.get_params():
+        own.set_params(random_state=0)
+    np.testing.assert_array_equal(found.argmax(axis=1), own.fit(learn.X, labels).predict(ask.X))
+    np.testing.assert_array_equal(found, known.predict(examples, ask, 0))
+    assert not hasattr(model, "classes_"), "it is cloned"
+
+
+def test_an_estimator_without_weights_or_with_text_says_so():
+    train = people(30)
+    learn = Encoding.of(train.drop("risk")).encode(train)
+    examples = Examples(learn, np.arange(30) % 2, 2, np.ones(30))
+    with pytest.raises(IncompatibleError, match="'KNeighborsClassifier' takes no weights"):
+        chosen(KNeighborsClassifier())[0].predict(examples, learn, 0)
+    whole = chosen(make_pipeline(StandardScaler(), GaussianNB()))[0]
+    with pytest.raises(
+        ParameterError, match=r"(?s)cannot be trained on this table: \w+\n.*begin it with steps"
+    ) as told:
+        whole.predict(Examples(learn, np.arange(30) % 2, 2), learn, 0)
+    assert "x" not in str(told.value).split("\n")[0].replace("expected", "")
+    with pytest.raises(IncompatibleError, match="takes rows, and soft or generalized cells are none"):
+        whole.predict(Examples(Features(learn.X, learn.blocks), np.arange(30) % 2, 2), learn, 0)
+
+
+def test_logistic_regression_of_a_large_table_is_sparse_and_ends(monkeypatch):
+    train, test = people(400), people(40, seed=1)
+    before = probabilities("logistic", train, test, "risk")
+    monkeypatch.setattr(classifiers, "_MANY_CELLS", 1)
+    np.testing.assert_allclose(probabilities("logistic", train, test, "risk"), before, atol=1e-3)
+    seen = []
+    fit = LogisticRegression.fit
+    monkeypatch.setattr(
+        LogisticRegression,
+        "fit",
+        lambda self, X, *rest, **own: (seen.append(self.max_iter), fit(self, X, *rest, **own))[1],
+    )
+    monkeypatch.setattr(classifiers, "_MOST_WORK", 400 * 2 * 3 * 40)
+    probabilities("logistic", train, test, "risk")
+    assert seen == [40]
+
+
+def test_boosting_of_few_rows_is_cautious():
+    small, large = (CLASSIFIERS["boosting"].estimator(n, 0) for n in (300, 50_000))
+    assert (small.max_depth, small.min_samples_leaf, small.max_features) == (3, 3, 0.3)
+    assert (large.max_depth, large.max_features) == (None, 1.0)
+    assert small.l2_regularization > large.l2_regularization > 0
 
 
 @pytest.mark.parametrize("name", ["naive_bayes", "logistic"])

@@ -412,6 +412,7 @@ def test_a_comparison_agrees_with_single_evaluations(compared):
     }
 
 
+@pytest.mark.slow
 def test_a_comparison_goes_on_where_it_stopped(compared, tmp_path, monkeypatch):
     store = tmp_path / "store.jsonl"
 

@@ -81,6 +81,7 @@ def test_a_report_goes_on_from_an_earlier_one(small, tmp_path):
     assert not any("Incomplete" in note for note in joined.notes)
 
 
+@pytest.mark.slow
 def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_path):
     table4, places = experiment("nsvdist-table4"), ["--store", str(tmp_path), "-o", str(tmp_path)]
     asked = ["bench", "nsvdist-table4", "--quick", "--datasets", "cmc", "--classifiers", "tree"]
@@ -96,6 +97,12 @@ def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_pat
     assert not any("earlier" in note for note in mine.notes)
     theirs = run_experiment(table4, options, store=tmp_path)
     assert theirs.sections[-1].frame["accuracy"].max() == 1
+    (file,) = tmp_path.glob("*.jsonl")
+    tasks = [line for line in file.read_text().splitlines() if '"method": "majority"' in line]
+    file.write_text("\n".join(tasks) + "\n")
+    mixed = run_experiment(table4, options, store=tmp_path, finished_only=True).sections[-1].frame
+    assert mixed.height == theirs.sections[-1].frame.height
+    assert mixed.filter(pl.col("accuracy") > 1)["method"].to_list() == ["majority"]
 
 
 @pytest.mark.parametrize(

@@ -358,3 +358,12 @@ def test_a_library_that_panics_is_a_damaged_file(tmp_path, monkeypatch):
     monkeypatch.setattr(pl, "read_parquet", panic)
     with pytest.raises(InputError, match="damaged"):
         read(tmp_path / "x.parquet")
+
+
+def test_a_title_above_the_names_is_no_table_of_one_column(tmp_path):
+    (tmp_path / "a.csv").write_text("Report 2023\n\na;b\n1;2\n3;4\n")
+    with pytest.raises(InputError, match="line 1 is one name, and the lines from 3 on are divided by ';'") as caught:
+        read(tmp_path / "a.csv")
+    assert "delete the lines above the column names" in caught.value.hint
+    (tmp_path / "a.csv").write_text("text\nHello, world\nGood bye, moon\n")
+    assert read(tmp_path / "a.csv", delimiter="|").shape == (2, 1)

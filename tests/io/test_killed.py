@@ -123,6 +123,7 @@ def test_a_signal_while_writing_leaves_nothing(tmp_path: Path, number: signal.Si
     assert names(tmp_path) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("position", [1, 2])
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 def test_a_signal_between_the_renames_comes_after_both(tmp_path: Path, number: str, position: int) -> None:
@@ -243,6 +244,7 @@ def test_no_space_left(tmp_path: Path, code: str) -> None:
     assert names(tmp_path) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("utf8", ["0", "1"])
 def test_names_that_are_not_ascii(tmp_path: Path, utf8: str) -> None:
     # Without UTF-8 mode a name from outside has surrogates for its bytes, which polars does not take.

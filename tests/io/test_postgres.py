@@ -50,9 +50,26 @@ def test_what_is_wrong_with_a_query_is_told_apart(postgres):
     ]
     for query, fact, hint in cases:
         refused(lambda query=query: read(reader, query=query), fact, hint)
+    refused(
+        lambda: read(f"{reader}#secrets"), "does not let you read the table 'secrets'", "grant select on secrets to"
+    )
+    refused(lambda: read(reader), "needs a query or a table", "the tables are .*open_to_all")
+    absent = place_of(f"{postgres.url()}#absent.mine")
+    refused(lambda: try_table(absent, "refuse"), "has no schema 'absent'", "create schema makes one")
     refused(lambda: try_table(place_of(f"{reader}#mine"), "refuse"), "does not let you write the table 'mine'", "grant")
     refused(
         lambda: write(pl.DataFrame({"a": [SECRET]}), reader, table="mine"), "does not let you write", "grant create"
+    )
+
+
+def test_identifiers_times_and_addresses_of_machines_are_text(postgres):
+    query = "select '0b9b7a34-6f7e-4c1e-9d4a-3d2f1b0c9a88'::uuid as u, '08:30'::time as t, '10.0.0.1'::inet as i"
+    found = read(postgres.url(), query=query)
+    assert found.row(0) == ("0b9b7a34-6f7e-4c1e-9d4a-3d2f1b0c9a88", "08:30:00", "10.0.0.1")
+    refused(
+        lambda: read(postgres.url(), query="select '{}'::jsonb as j"),
+        "column 'j' has values of type dict",
+        "name the columns",
     )
 
 

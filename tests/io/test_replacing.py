@@ -94,6 +94,7 @@ def test_an_error_between_the_two_takes_everything_back(tmp_path, monkeypatch, c
     assert names(tmp_path) == ["out", "out.private"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("how", "step", "expected"),
     [
@@ -136,6 +137,7 @@ def test_names_that_do_not_exist_are_not_exchanged(tmp_path):
     assert names(tmp_path) == ["one"]
 
 
+@pytest.mark.slow
 def test_two_at_once_place_a_pair_each(tmp_path):
     save(tmp_path, "old")
     code = "import sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path; import test_replacing as t\n"

@@ -240,6 +240,7 @@ def test_scikit_learn_finds_nothing_wrong():
     assert {"check_classifiers_train", "check_estimators_pickle", "check_supervised_y_no_nan"} <= set(passed)
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_loaded_when_it_is_needed():
     script = "import incrowd, sys; assert 'sklearn' not in sys.modules; incrowd.KAnonymousTreeClassifier; assert 'sklearn' in sys.modules"  # noqa: E501
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -51,7 +51,7 @@ def test_a_run_equals_the_plain_algorithm(drawn, k, constraints, target, power, 
         return
     method = ic.BestCuts(k=k, **constraints)
     draws = np.random.default_rng(seed).random((5, table.n_quasi))
-    search = Search(draws, share, power)
+    search = Search(draws, share, power, method.privacy().about_sensitive)
     codes = [tuple(int(x) for x in row) for row in table.codes]
     wanted = naive_best_cuts.best_cuts(codes, classes, sensitive, table.hierarchies, keeps, search, k=k)
     loss, groups, choice = groups_of_run(method, table, search)
@@ -62,13 +62,26 @@ def test_a_run_equals_the_plain_algorithm(drawn, k, constraints, target, power, 
     assert np.array_equal(hi, choice.hi[choice.cell_of])
 
 
-def test_ends_that_are_too_pure_are_not_joined_around_a_band():
-    """Both ends in one group would keep l, and its counts would tell which end has which value."""
+def pure_ends():
+    """Every threshold leaves an end that is pure; a band in the middle leaves both ends together."""
     x, ill = np.repeat([0, 1, 2], [100, 30, 60]), np.repeat(["n", "n", "y", "y"], [100, 10, 20, 60])
-    frame = pl.DataFrame({"x": x, "ill": ill})
-    schema = ic.Schema(quasi={"x": ic.Intervals()}, sensitive="ill")
-    assert len(ic.BestCuts(k=20, l=1.25).publish(frame, schema, seed=3).cell_lo) == 1
-    assert len(ic.BestCuts(k=20).publish(frame, schema).cell_lo) == 3
+    return pl.DataFrame({"x": x, "ill": ill}), ic.Schema(quasi={"x": ic.Intervals()}, sensitive="ill")
+
+
+def test_a_band_is_cut_out_where_no_threshold_is_allowed():
+    frame, schema = pure_ends()
+    assert len(ic.InfoGainMondrian(k=20, l=1.25).publish(frame, schema).cell_lo) == 1
+    release = ic.BestCuts(k=20, l=1.25).publish(frame, schema, seed=3)
+    assert sorted(release.frame["x"].value_counts().rows()) == [("0-2", 160), ("1", 30)]
+    assert release.verify(frame).ok
+    assert len(ic.BestCuts(k=20).publish(frame, schema).cell_lo) == 3  # without l, thresholds do
+
+
+def test_new_rows_beside_a_band_get_the_group_around_it():
+    frame, schema = pure_ends()
+    release = ic.BestCuts(k=20, l=1.25, runs=1).publish(frame, schema, seed=3, domains="exact")
+    own = release.transform(frame)[release.private.rows].select(release.quasi)
+    assert own.equals(release.frame.select(release.quasi))
 
 
 @given(tables(min_rows=6), st.integers(1, 3), st.integers(0, 5))

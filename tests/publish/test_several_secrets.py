@@ -90,7 +90,7 @@ LIMITS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 2)
 @given(st.sampled_from(GROUPS), st.integers(1, 60), st.integers(0, 999), st.integers(1, 8), LIMITS, LIMITS)
 def test_groups_keep_the_limits_of_each_column(name, n, seed, k, ill, faith):
     frame, each = people(n, seed), {"ill": ill, "faith": faith}
@@ -106,7 +106,8 @@ def test_groups_keep_the_limits_of_each_column(name, n, seed, k, ill, faith):
     assert release.verify(frame).ok
 
 
-@settings(max_examples=25)
+@pytest.mark.slow
+@settings(max_examples=settings().max_examples)
 @given(st.sampled_from(GROUPS), st.integers(20, 80), st.integers(0, 999), st.sampled_from(["frequency", "entropy"]))
 def test_who_knows_one_column_learns_no_more_of_the_other(name, n, seed, kind):
     frame, asked = people(n, seed), {"l": 1.25, "l_kind": kind}

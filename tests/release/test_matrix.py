@@ -139,6 +139,7 @@ def test_text_files(tmp_path, monkeypatch, encoding, separator, notation):
 PAIRS = list(itertools.product(FORMATS, TARGETS))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("form", "target"),
     [pytest.param(*pair, marks=() if PAIRS.index(pair) % 16 == 0 else pytest.mark.slow) for pair in PAIRS],

@@ -34,6 +34,7 @@ def numbers(value):
     return [each for plain, _ in found for each in plain], [each for _, rates in found for each in rates]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_the_original_come_outcomes_and_rates_and_no_other_number(kind):
     alone = report(kind, original=False).summary
@@ -148,6 +149,7 @@ def test_the_owners_report_does_tell_them_apart_so_the_test_above_can_fail(monke
     assert len(pages) > len({manifest for manifest, _ in pages})
 
 
+@pytest.mark.slow
 def test_one_person_changes_what_classifiers_keep_by_a_step_at_most(monkeypatch):
     _fixed_randomness(monkeypatch)
     frame, method = crowd(), ic.Mondrian(k=20)

@@ -111,6 +111,12 @@ def test_suspects_are_pointed_out_and_never_taken(tmp_path):
     assert schema.accept_suspects().missing_codes == {"age": ("99",)}
 
 
+@pytest.mark.parametrize("name", ["prénom", "Nom", "apellidos", "氏名", "Familienname", "住所"])
+def test_names_of_people_in_other_languages(name):
+    frame = pl.DataFrame({name: ["a", "b"] * 20, "age": [20 + i % 9 for i in range(40)], "ill": ["x", "y"] * 20})
+    assert ic.Schema.propose(frame, sensitive="ill").identifiers == [name]
+
+
 def test_the_class_to_predict_is_kept_and_named(tmp_path):
     frame = pl.DataFrame(
         {"age": [i * 7 % 20 for i in range(40)], "risk": ["a", "b"] * 20, "ill": ["x", "y", "z", "x"] * 10}
@@ -128,3 +134,15 @@ def test_unique_rows_and_the_columns_that_make_them_so():
     assert (found.unique, found.columns) == (2, (("b", 0), ("a", 2), ("c", 2)))
     assert found.text == "2 of 4 rows (50%) are unique by the 3 quasi-identifiers; only 0 without 'b'"
     assert measure_uniqueness(frame, ["c"]).text == "0 of 4 rows (0%) are unique by the one quasi-identifier"
+
+
+def test_several_sensitive_columns_have_no_class_to_order_names_by(tmp_path):
+    n = 60
+    names = {"job": [f"{'abcde'[i % 5]}{'xyz'[i % 3]}" for i in range(n)], "age": [20 + i % 30 for i in range(n)]}
+    frame = pl.DataFrame(names | {"ill": ["x", "y"] * (n // 2), "faith": ["a", "b", "c"] * (n // 3)})
+    alone = ic.Schema.propose(frame, sensitive="ill")
+    both = ic.Schema.propose(frame, sensitive=["ill", "faith"])
+    classed = ic.Schema.propose(frame, sensitive=["ill", "faith"], target="ill")
+    kinds = [each.attributes["job"].hierarchy.to_dict()["kind"] for each in (alone, both, classed)]
+    assert kinds == ["by_class", "common", "by_class"]
+    assert ic.publish(frame, both, k=3).verify(frame).ok

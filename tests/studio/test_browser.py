@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import xlsxwriter
 from person import Person
 from selenium.webdriver.common.keys import Keys
 from studio_server import PEOPLE, Studio
@@ -128,6 +129,17 @@ def test_a_wrong_file_hierarchy_and_k_get_the_librarys_own_words(home, person, t
     person.sees(str(told.value.fact).replace(str(bad), "bad.csv"))
     person.one("#file").send_keys(str(__file__))
     person.sees("is not in a format that the studio can read")
+    book = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(book) as made:
+        made.add_worksheet("Cover").write(0, 0, "Report 2023")
+        pl.read_csv(PEOPLE).write_excel(made, "Data")
+    person.one("#file").send_keys(str(book))
+    person.sees("'Data' looks like one")
+    person.write("part", "Data")
+    person.press("Read the file again")
+    person.until(lambda: person.window.current_url.endswith("/data"))
+    person.sees("book.xlsx")
+    person.window.get(home.address)
     person.one("#file").send_keys(str(PEOPLE))
     person.until(lambda: person.window.current_url.endswith("/data"))
     person.go("hierarchies?column=4")

@@ -1,6 +1,7 @@
 """Hierarchies: each change shows what it would make, and only what is whole is kept."""
 
 import html
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from in_process import Visitor
@@ -138,3 +139,14 @@ def test_codes_and_json_can_be_pasted(visitor):
     assert "101 North" in shown
     nested = '{"trade": ["driver", "baker"], "care": ["nurse", "teacher", "clerk", "lawyer"]}'
     assert "Every value of job has a place" in Builder(visitor).shows(kind="own", form="taxonomy", text=nested)
+
+
+def test_two_tabs_never_read_each_others_trees(builder):
+    def shown(number):
+        return builder.shows(kind="own", form="pairs", text=JOBS.replace("trade", f"trade{number}"))
+
+    with ThreadPoolExecutor(4) as tabs:
+        for number, page in enumerate(tabs.map(shown, range(12))):
+            assert f"trade{number} " in page
+    assert "'your tree'" in builder.shows(kind="own", form="pairs", text="a,b\na,c\n")
+    assert [path.name for path in builder.project.folder.iterdir()] == []

@@ -61,6 +61,14 @@ def test_live_numbers_follow_the_roles(visitor):
     assert "unknown role &#39;boss&#39;" in answer.text
 
 
+def test_numbers_of_a_large_table_come_after_the_rest(visitor, monkeypatch):
+    monkeypatch.setattr("incrowd.studio.pages_table._AT_ONCE", 10)
+    project = visitor.add()
+    answer = visitor.post(f"/p/{project.id}/revise", data={"role-1": "identifier"}, headers={"X-Studio": "live"})
+    assert "data-later" in answer.text
+    assert "people are the only ones" in visitor.get(f"/p/{project.id}/crowds").text
+
+
 def test_two_columns_can_be_sensitive(visitor):
     project = visitor.add()
     answer = visitor.post(
@@ -76,6 +84,11 @@ def test_two_columns_can_be_sensitive(visitor):
         assert visitor.get(f"/p/{project.id}/{page}").status_code == 200
     project.read_again(replace(project.reading, types={"age": "float"}))
     assert project.schema.with_role(Role.SENSITIVE) == ["job", "disease"]
+    assert project.schema.target == "disease"
+    visitor.post(f"/p/{project.id}/revise", data={"role-1": "sensitive", "role-5": "other", "target": "1"})
+    assert project.schema.target == "age"
+    visitor.post(f"/p/{project.id}/revise", data={"role-1": "identifier", "role-5": "sensitive", "target": "1"})
+    assert project.schema.target == "job"  # of several, the page shows the first
 
 
 def test_two_tables_do_not_disturb_each_other(visitor):
@@ -170,7 +183,7 @@ def test_nothing_is_saved_over_what_is_there(visitor, tmp_path):
     assert (tmp_path / "new.private").stat().st_mode & 0o077 == 0
 
 
-def test_the_report_is_made_of_the_release_and_its_original(visitor):
+def test_the_report_is_made_of_the_release_and_its_original(visitor, monkeypatch):
     project = published(visitor)
     assert "There is no report yet" in visitor.get(f"/p/{project.id}/report.html").text
     visitor.post(f"/p/{project.id}/report")
@@ -180,6 +193,14 @@ def test_the_report_is_made_of_the_release_and_its_original(visitor):
     assert "Every promise holds" in found.text
     assert "Safe to hand out" in found.text
     assert found.headers["content-disposition"].startswith("attachment")
+    monkeypatch.setattr("incrowd.studio.pages_result.save_pdf", lambda page, path: path.write_text(page[:20]))
+    printed = visitor.get(f"/p/{project.id}/report.pdf")
+    assert (printed.text, printed.headers["content-type"]) == (found.text[:20], "application/pdf")
+    shown = []
+    for program in ("chromium", None):
+        monkeypatch.setattr("shutil.which", lambda _name, program=program: program)
+        shown.append("report.pdf" in visitor.get(f"/p/{project.id}/result").text)
+    assert shown == [True, False]
 
 
 def test_work_waits_for_its_turn_and_can_be_cancelled_while_it_waits():

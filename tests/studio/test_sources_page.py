@@ -7,12 +7,18 @@ import subprocess
 import sys
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import polars as pl
 import pytest
+import xlsxwriter
 from in_process import Visitor, wait
 
-from incrowd import workflow
+from incrowd import io, workflow
+from incrowd.errors import InputError
+from incrowd.studio.app import _SUFFIXES
+from incrowd.studio.projects import Projects
+from incrowd.studio.server import _existing
 
 CODES = pl.DataFrame(
     {
@@ -145,9 +151,64 @@ def test_the_project_is_a_folder_that_the_command_line_understands(visitor, tmp_
     packed.extractall(tmp_path)
     folder = tmp_path / "project"
     path.rename(folder / path.name)
-    command = (folder / "publish.sh").read_text(encoding="utf-8").splitlines()[-1]
-    assert command.startswith("incrowd publish 'my people.csv' -s schema.toml -m mondrian -k 3")
-    code = command.replace("incrowd", f"{sys.executable} -m incrowd", 1)
-    done = subprocess.run(code, shell=True, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert workflow.verify(folder / "release", folder / path.name).complete
+    commands = (folder / "publish.sh").read_text(encoding="utf-8").splitlines()[1:]
+    assert commands == [
+        "incrowd publish 'my people.csv' -s schema.toml -m mondrian -k 3 -o release",
+        "incrowd verify release --original 'my people.csv'",
+        "incrowd attack release --original 'my people.csv'",
+        "incrowd report release -o report.html --original 'my people.csv'",
+    ]
+    tried = "incrowd compare 'my people.csv' -s schema.toml -m mondrian -k 3 --classifiers tree --cv 5 --samples 1"
+    assert tried == project.tried
+    assert tried in html.unescape(visitor.get(f"/p/{project.id}/tradeoff").text)
+    for command in commands[:2]:
+        code = command.replace("incrowd", f"{sys.executable} -m incrowd", 1)
+        done = subprocess.run(code, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_sheet_behind_a_cover_is_named_when_the_file_is_sent(visitor, tmp_path):
+    path = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("Cover").write(0, 0, "Report 2023")
+        CODES.write_excel(book, "Data")
+    name = {"X-File-Name": "book.xlsx"}
+    answer = visitor.post("/upload", headers=name, content=path.read_bytes())
+    assert (answer.status_code, "'Data' looks like one" in answer.json()["hint"]) == (400, True)
+    answer = visitor.post("/upload?part=Data&encoding=&other=x", headers=name, content=path.read_bytes())
+    assert answer.status_code == 200
+    (project,) = visitor.projects.all.values()
+    assert project.look.rows == CODES.height
+    assert project.reading.sheet == "Data"
+    publish(visitor, project)
+    assert project.checks[0] == "incrowd verify release --original book.xlsx --sheet Data"
+
+
+def test_a_table_of_a_database_file_is_named_too(visitor, tmp_path):
+    path = tmp_path / "a.db"
+    with sqlite3.connect(path) as raw:
+        raw.execute("create table other (a)")
+        raw.execute("create table people (age int, ill text)")
+        raw.executemany("insert into people values (?, ?)", [(20 + i % 9, "xy"[i % 2]) for i in range(40)])
+    answer = visitor.post("/upload?part=people", headers={"X-File-Name": "a.db"}, content=path.read_bytes())
+    assert answer.status_code == 200, answer.text
+    (project,) = visitor.projects.all.values()
+    assert (project.look.rows, project.reading.table) == (40, "people")
+
+
+def test_a_database_may_be_named_on_the_command_line(tmp_path):
+    path = tmp_path / "a.db"
+    with sqlite3.connect(path) as raw:
+        raw.execute("create table people (age int, ill text)")
+        raw.executemany("insert into people values (?, ?)", [(20 + i % 9, "xy"[i % 2]) for i in range(40)])
+    projects = Projects(tmp_path)
+    assert _existing(f"sqlite:///{path}#people") == f"sqlite:///{path}#people"
+    job = projects.open(f"sqlite:///{path}#people")()
+    job.thread.join(60)
+    assert (job.state, job.result.look.rows) == ("done", 40)
+    for mistyped in ("postgresql:/me:secret@host/shop#people", "me:secret@host"):
+        with pytest.raises(InputError) as caught:
+            _existing(mistyped)
+        assert "secret" not in str(caught.value)
+    known = {Path(f"table{suffix}").suffix for entry in io.FORMATS for suffix in entry.suffixes}
+    assert set(_SUFFIXES.split(",")) == known

@@ -55,6 +55,7 @@ def test_a_report_tells_every_stage_and_writes_what_was_asked_for(home):
         workflow.report(home / "r", output=home / "r.html")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wanted", ["checking", "folds", "attacking", "writing"])
 def test_a_cancelled_report_leaves_nothing(home, wanted):
     def progress(stage, *_):

@@ -119,6 +119,11 @@ def test_a_new_proposal_keeps_what_a_person_chose():
     assert found.attributes["age"].hierarchy != old.attributes["age"].hierarchy  # its type is another one
 
 
+def test_a_new_proposal_keeps_the_class_among_several_sensitive_columns():
+    old = workflow.revise(workflow.propose(PEOPLE, sensitive=["ill", "member"]).schema, target="ill")
+    assert workflow.carry_over(old, workflow.propose(PEOPLE, sensitive=["ill", "member"]).schema).target == "ill"
+
+
 def test_wrong_roles_are_refused_by_name():
     schema = workflow.propose(PEOPLE, sensitive="ill").schema
     assert workflow.revise(schema, roles={"job": "sensitive"}).with_role(Role.SENSITIVE) == ["job", "ill"]

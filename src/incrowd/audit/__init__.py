@@ -19,6 +19,7 @@ from incrowd.audit.accuracy import scores
 from incrowd.audit.contents import kind_of_model
 from incrowd.audit.dump_models import read_dumped
 from incrowd.audit.dumped_trees import Dump
+from incrowd.audit.exchanged import Exchanged, read_exchanged
 from incrowd.audit.histograms import read_histograms
 from incrowd.audit.inputs import Inputs, read
 from incrowd.audit.report import Audit
@@ -46,7 +47,8 @@ def audit(
     ----------
     model
         A fitted scikit-learn decision tree, forest or boosted trees, k-means, linear model or naive Bayes, one of our
-        own estimators, trees of XGBoost or LightGBM (see `incrowd.audit.dumps`), or a pipeline that ends in one. A list
+        own estimators, trees of XGBoost or LightGBM (see `incrowd.audit.dumps`), trees from ONNX or PMML files (see
+        `incrowd.audit.files`), or a pipeline that ends in one. A list
         of models is judged as released together. For association rules see `audit_rules`.
     frame
         The people that the model was fitted with, with the class.
@@ -92,6 +94,8 @@ def _read(model: Any, frame: Any, schema: Schema, limits: Limits, *, class_publi
         return ours.read_ours(model, proper, inputs, io.to_polars(frame), schema, limits)
     if type(proper) is Dump:
         return read_dumped(model, proper, inputs, limits)
+    if type(proper) is Exchanged:
+        return read_exchanged(model, proper, inputs)
     return _READERS[kind_of_model(proper).audit](model, proper, inputs, limits)
 
 
@@ -209,7 +213,9 @@ def _alone(subject: Subject, place: int, grown: trees.Grown, *, only_steps: bool
     """Return a forest with one of its trees, which predicts more than all of them when crowds are kept."""
     n_others = len(subject.views) - 1
     steps = [f"keep tree {place + 1} alone: beside the other {n_others} its crowds would be too small", *grown.dropped]
-    steps.append("or fit KAnonymousForestClassifier, which learns from crowds, and often keeps more")
+    steps.append(
+        "or fit again: refit (--refit) makes a KAnonymousForestClassifier, which learns from crowds and keeps more"
+    )
     if only_steps:
         return [], steps
     assert subject.rebuild is not None

@@ -123,6 +123,22 @@ _REASONS = {
         ),
         "save its trees with save_model, and audit the file (incrowd.audit.dumps.read_dump)",
     ),
+    **dict.fromkeys(
+        ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"),
+        "it holds results of fits to parts of the table; audit its best_estimator_, and share that alone",
+    ),
+    **dict.fromkeys(
+        ("FixedThresholdClassifier", "TunedThresholdClassifierCV", "FrozenEstimator", "TransformedTargetRegressor"),
+        "audit the estimator inside it (estimator_, estimator or regressor_), and share that alone",
+    ),
+    **dict.fromkeys(
+        ("VotingClassifier", "VotingRegressor"),
+        "audit its estimators_ as a list, fitted with the class as it is in the table, and share these",
+    ),
+    **dict.fromkeys(
+        ("CalibratedClassifierCV", "StackingClassifier", "StackingRegressor"),
+        "its parts were fitted with other parts of the table, and what joins them with what these say of single rows",
+    ),
     "AdaBoostRegressor": "its trees were fitted with draws that cannot be repeated",
 }
 
@@ -132,12 +148,16 @@ def kind_of_model(model: Any) -> Kind:  # noqa: ANN401
     found = known_models().get(type(model))
     if found is not None:
         return found
-    name = kind_of(model)
-    reason = f": {_REASONS[name]}" if name in _REASONS else ""
-    fact = f"There is no audit for models of type {name}{reason}"
+    reason = why_not(model)
+    fact = f"There is no audit for models of type {kind_of(model)}{f': {reason}' if reason else ''}"
     raise IncompatibleError(
         fact, "it knows trees, forests, boosted trees, k-means, linear models, naive Bayes, and rules (audit_rules)"
     )
+
+
+def why_not(model: Any) -> str | None:  # noqa: ANN401
+    """Return why there is no audit of a type that people ask about; ``None`` for any other."""
+    return _REASONS.get(kind_of(model))
 
 
 def by_row(model: Any) -> list[str]:  # noqa: ANN401

@@ -4,8 +4,8 @@ Spans let private values vary over their whole domain, whatever the public ones 
 copies or follows from public ones, such as a birth year beside an age: a test of it tells people apart. Such a column
 counts as known, and as private. It is found in four ways: as text it is the same; one public column, two, or all
 together have the same values only where it has the same value, in 19 of 20 cases and more often than by chance; it
-rises or falls with a public number; it is a sum of public numbers. Columns that are only likely from each other are not
-found, nor is what takes knowledge from outside.
+rises or falls with a public number; it is a sum or a product of public numbers or their powers, such as a body-mass
+index. Columns that are only likely from each other are not found, nor is what takes knowledge from outside.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ def _tellers(people: pl.DataFrame, known: dict[str, Int64], name: str, hidden: I
             yield f"'{other}'"
     if _is_sum(people, list(known), name):
         yield "a sum of public columns"
+    if _is_sum(people, list(known), name, of_logs=True):
+        yield "a product of public columns"
     if len(known) <= _MOST_FOR_PAIRS:
         for (a, one), (b, second) in combinations(known.items(), 2):
             if _goes_with(one * (int(second.max()) + 1) + second, hidden):
@@ -105,12 +107,17 @@ def _is_monotone(known: Int64, hidden: Int64) -> bool:
     return False
 
 
-def _is_sum(people: pl.DataFrame, known: Sequence[str], name: str) -> bool:
-    """Tell whether a number is a weighted sum of public numbers."""
+def _is_sum(people: pl.DataFrame, known: Sequence[str], name: str, *, of_logs: bool = False) -> bool:
+    """Tell whether a number is a weighted sum of public numbers, or its logarithm one of theirs."""
     if not people[name].dtype.is_numeric():
         return False
     numbers = [other for other in known if people[other].dtype.is_numeric()]
     table = people.select(*dict.fromkeys([*numbers, name])).cast(pl.Float64()).drop_nulls().drop_nans().to_numpy()
+    if of_logs and len(table):
+        positive = np.asarray((table > 0).all(axis=0))
+        if not positive[-1]:
+            return False
+        table, numbers = np.log(table[:, positive]), numbers[: int(positive.sum()) - 1]
     if not numbers or len(table) < 2 * len(numbers) + 12:
         return False
     scale = table.std(axis=0)

@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.audit.dumps import read_dump
+from incrowd.audit.onnx_files import read_onnx
+from incrowd.audit.pmml_files import read_pmml
 from incrowd.errors import InputError, MissingDependencyError, ParameterError
 
 PICKLES = (".joblib", ".pkl", ".pickle")
 SKOPS = ".skops"
 DUMPS = (".json", ".txt")
 """Files of XGBoost and LightGBM, which hold no code."""
+EXCHANGED = {".onnx": read_onnx, ".pmml": read_pmml}
+"""Files for exchange, of trees: they hold no code, and nothing in them is run."""
 _KNOWN = ("sklearn", "numpy", "scipy", "polars", "incrowd")
 
 
@@ -22,7 +26,7 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
     ----------
     path
         A ``.joblib`` or ``.pkl`` file; a ``.skops`` file, which holds no code but may name functions to run; or trees
-        of XGBoost (``.json``) or LightGBM (``.txt``), which hold none.
+        of XGBoost (``.json``) or LightGBM (``.txt``), or of any library in ``.onnx`` or ``.pmml``, which hold none.
     trust
         Loading a pickle runs whatever code is in it; a skops file with functions, or with types that are neither ours
         nor of the libraries we use, may run them. Say ``True`` only for a file whose maker you trust.
@@ -35,6 +39,8 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:  # noqa: ANN401
         return _from_skops(path, trust=trust)
     if path.suffix in DUMPS:
         return read_dump(path)
+    if path.suffix in EXCHANGED:
+        return EXCHANGED[path.suffix](path)
     require_model_name(path)
     if not trust:
         fact = f"'{path.name}' is a pickle: loading it runs whatever code is in it, with your rights"

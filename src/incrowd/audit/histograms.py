@@ -232,7 +232,8 @@ def _require_same_stages(model: Any, views: Sequence[HistogramTree], inputs: Inp
         if _is_same(model, views, found):
             return np.asarray(target[:, order])
     fact = "The trees of the model say something else about their nodes than the table, or it was fitted with weights"
-    raise SchemaError(fact, "name the column that the model predicts as target in the schema")
+    hint = "name the column that the model predicts as target in the schema; fit without class_weight and monotonic_cst"
+    raise SchemaError(fact, hint)
 
 
 def _is_same(model: Any, views: Sequence[HistogramTree], found: _Figures) -> bool:  # noqa: ANN401

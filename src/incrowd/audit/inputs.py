@@ -12,8 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd import io
+from incrowd.audit.contents import why_not
 from incrowd.audit.dependence import told_columns
-from incrowd.audit.steps import Crowd, Sources, follow, is_plain, is_short, require_short
+from incrowd.audit.steps import Crowd, Sources, follow, is_nothing, is_plain, is_short, require_short
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import as_leaves, convert
@@ -91,11 +92,7 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool, k: int =
     if isinstance(model, str | Path):
         fact = "The model is a path"
         raise ParameterError(fact, "load it first: incrowd.audit.files.load_model(path)")
-    if not any(
-        name.endswith("_") and not name.startswith("_") for name in vars(model[-1] if is_pipeline(model) else model)
-    ):
-        fact = f"The {type(model).__name__} is not fitted"
-        raise IncompatibleError(fact, "audit a model after fit")
+    _require_fitted(model)
     people = io.to_polars(frame)
     if people.is_empty():
         fact = "The table has no people"
@@ -111,7 +108,7 @@ def read(model: Any, frame: Any, schema: Schema, *, class_public: bool, k: int =
     last = model
     if is_pipeline(model):
         last = model[-1]
-        if not hasattr(model, "feature_names_in_"):
+        if not hasattr(_first(model), "feature_names_in_"):
             values = values.to_numpy()  # steps that were fitted without names warn about them
         for _, step in model.steps[:-1]:
             values, sources = follow(step, values, sources, Crowd(frozenset(known), k))
@@ -144,6 +141,26 @@ def is_pipeline(model: Any) -> bool:  # noqa: ANN401
     return True
 
 
+def _require_fitted(model: Any) -> None:  # noqa: ANN401
+    """Refuse what is no fitted model."""
+    last = model[-1] if is_pipeline(model) else model
+    if isinstance(model, type) or not hasattr(last, "__dict__"):
+        fact = "The model is a class" if isinstance(model, type) else f"The model is a {type(last).__name__}"
+        raise ParameterError(fact, "give a fitted estimator, or a list of estimators that are released together")
+    if is_pipeline(last):
+        fact = "The pipeline ends in another pipeline"
+        raise IncompatibleError(fact, "put the steps of both into one pipeline")
+    reason = why_not(last)
+    if reason is None and not any(name.endswith("_") and not name.startswith("_") for name in vars(last)):
+        fact = f"The {type(model).__name__} is not fitted"
+        raise IncompatibleError(fact, "audit a model after fit")
+
+
+def _first(model: Any) -> Any:  # noqa: ANN401
+    """Return the first step of a pipeline that does anything: it was given the names of the columns."""
+    return next((step for _, step in model.steps if not is_nothing(step)), None)
+
+
 def _require_names(model: Any, values: Any) -> None:  # noqa: ANN401
     """Refuse names of columns that the steps before a model do not give them."""
     named = getattr(model, "feature_names_in_", None)
@@ -153,6 +170,7 @@ def _require_names(model: Any, values: Any) -> None:  # noqa: ANN401
 
 
 def _feature_columns(model: Any, people: pl.DataFrame, schema: Schema) -> list[str]:  # noqa: ANN401
+    model = _first(model) if is_pipeline(model) else model
     if hasattr(model, "feature_names_in_"):
         return [str(name) for name in model.feature_names_in_]
     names = [name for name in people.columns if name != schema.target]

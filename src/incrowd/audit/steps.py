@@ -142,11 +142,16 @@ def follow(step: Any, values: Any, sources: list[Sources], crowd: Crowd) -> tupl
 
     A step is run only after all its parts have been recognized.
     """
-    if isinstance(step, str) and step == "passthrough":
+    if is_nothing(step):
         return values, sources
     _require_known(step)
     _require_same(step, values)
     return step.transform(values), _traced(step, values, sources, crowd)
+
+
+def is_nothing(step: Any) -> bool:  # noqa: ANN401
+    """Tell whether a step of a pipeline does nothing."""
+    return step is None or (isinstance(step, str) and step == "passthrough")
 
 
 def _require_known(step: Any) -> None:  # noqa: ANN401

@@ -202,9 +202,9 @@ def _require_same_target(member: Any, leaf_of: Int64, weights: Float64, target: 
         fact = f"The leaves of {kind_of(member)} hold the value of one person each: criterion is absolute_error"
         raise IncompatibleError(fact, "fit it with the criterion squared_error")
     if is_class:
-        is_leaf = tree.children_left < 0
-        sums = np.stack([np.bincount(leaf_of, weights * c, tree.node_count) for c in target.T], axis=1)[is_leaf]
-        order = same_columns((tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])[is_leaf], sums)
+        at_leaf = tree.children_left < 0
+        sums = np.stack([np.bincount(leaf_of, weights * c, tree.node_count) for c in target.T], axis=1)[at_leaf]
+        order = same_columns((tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None])[at_leaf], sums)
         if order is None:
             raise _other_target()
         target = target[:, order]

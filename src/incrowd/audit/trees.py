@@ -5,7 +5,8 @@ can come out either way. So two people have the same span exactly when every pub
 the same way; a private test sends them both ways, and makes their span one of several classes. Every path of a trained
 tree was taken by some row, so the private values that it needs exist. In a forest the classes are combinations of
 leaves, and spans differ when they differ in any tree: the leaves that a person can reach in a tree tell how each
-public test on the way came out, so they determine the combinations too.
+public test on the way came out, so they determine the combinations too. The test of a private column that public ones
+tell counts as both: it cuts spans, and still everybody is sent both ways.
 
 Repair: begin with every tree cut down to its root and put splits back, those that help prediction most first, as
 long as no span falls below k. What is refused is refused for good, because spans only shrink; so no split could be
@@ -246,7 +247,7 @@ def _find_spans(trees: Sequence[TreeView], inputs: Inputs, everybody: Int64) -> 
             branch = tree.branch(node, people)
             if branch.min() < branch.max():
                 partition.cut(partition.parts(people, branch, len(children)))
-            pending += [(int(child), people[branch == place]) for place, child in enumerate(children)]
+            pending += _sent(tree, node, people, branch)
     return partition.numbered(everybody)
 
 
@@ -337,6 +338,15 @@ def _put_back(
         partition.cut(parts)
     if tree.is_secret(node):
         partition.tell(people)
-    if not tree.is_public(node):
+    return _sent(tree, node, people, branch)
+
+
+def _sent(tree: TreeView, node: int, people: Int64, branch: Int64) -> list[tuple[int, Int64]]:
+    """Return who can reach each child: by a private test everybody can reach all, however well public columns tell it.
+
+    What tells a private column may be wrong about some people, and to those the test can still come out either way.
+    """
+    children = tree.children(node)
+    if tree.is_secret(node):
         return [(int(child), people) for child in children]
     return [(int(child), people[branch == place]) for place, child in enumerate(children)]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, evaluating, hierarchies, proposing, reporting
+from incrowd.cli import attacking, auditing, evaluating, hierarchies, proposing, reporting
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -21,7 +21,6 @@ from incrowd.cli.options import (
     Quiet,
     for_each,
     is_there,
-    is_wanted,
     names,
     own_parameters,
     reads,
@@ -215,73 +214,7 @@ def verify(
         raise typer.Exit(NOT_CHECKED)
 
 
-@app.command()
-@reads
-def audit(
-    model: Annotated[Path, typer.Argument(help="A model (.joblib, .pkl, .skops), or a table of association rules.")],
-    data: Annotated[
-        str | None, typer.Argument(help="The table that the model was fitted with; baskets for rules.")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option("--schema", "-s", help="Schema file; its quasi-identifiers are public.")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Size of the smallest crowd.")] = 10,
-    public: Annotated[
-        str | None, typer.Option(help="For rules: items that somebody may know, comma-separated.")
-    ] = None,
-    people: Annotated[
-        int | None, typer.Option(min=1, help="For rules without a table: how many people they are about.")
-    ] = None,
-    rounding: Annotated[
-        float,
-        typer.Option(
-            min=0.0, max=1.0, help="For rules: largest rounding error of their numbers; 0.0005 for 3 decimals."
-        ),
-    ] = 0.0,
-    class_public: Annotated[bool, typer.Option("--class-public", help="An attacker knows the class too.")] = False,
-    l: Annotated[
-        float | None, typer.Option("-l", help="For models: entropy diversity of the classes in each crowd.")
-    ] = None,
-    max_confidence: Annotated[
-        float | None, typer.Option(help="For models: largest share of one class in a crowd, such as 0.85.")
-    ] = None,
-    trust: Annotated[bool, typer.Option("--trust", help="Load a pickle, which runs the code that is in it.")] = False,
-    repair: Annotated[Path | None, typer.Option(help="Write a repaired model or rule table to this file.")] = None,
-    if_exists: Existing = IfExists.FAIL,
-    reading: How = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Find out whom a model reveals, whoever made it; exit code 3 if somebody is in a crowd smaller than k."""
-    screen = Screen(quiet=quiet, as_json=as_json)
-    with screen.progress() as progress:
-        from incrowd import workflow
-        from incrowd.audit import Audit
-
-        if repair is not None and not is_wanted(repair, if_exists):
-            repair = None
-        found = workflow.audit(
-            model, data, schema, k=k, public=names(public), people=people, rounding=rounding,
-            class_public=class_public, l=l, max_confidence=max_confidence, trust=trust, reading=reading,
-            run=workflow.Run(progress),
-        )  # fmt: skip
-    if not screen.data(found.to_dict()):
-        screen.say(str(found))
-    if repair is not None and not found.ok:
-        repaired = workflow.save_repair(found, repair)
-        keeps = getattr(found, "repair_is_safe", True)  # of rules it is not always known
-        outcome = f"keeps k = {k}" if keeps else f"has none of these breaches; whether it keeps k = {k} is not known"
-        screen.say(f"Wrote {repair}, which {outcome}.")
-        kept = found.compare(repaired) if isinstance(found, Audit) else {}
-        if kept:
-            screen.say(
-                f"It is right about {kept['after']:.1%} of the table, the model as it was about {kept['before']:.1%}, "
-                f"the most frequent class about {kept['majority']:.1%}."
-            )
-    if not found.ok:
-        raise typer.Exit(NOT_MET)
-
-
+app.command()(reads(auditing.audit))
 app.command()(reads(hierarchies.hierarchy))
 app.command()(reads(evaluating.evaluate))
 app.command()(reads(evaluating.compare))
@@ -366,7 +299,7 @@ def bench(
 
 @app.command()
 def studio(
-    data: Annotated[Path | None, typer.Argument(help="A table to begin with.")] = None,
+    data: Annotated[str | None, typer.Argument(help="A table to begin with, or the URL of one in a database.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
 ) -> None:

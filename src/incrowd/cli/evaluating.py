@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from incrowd.evaluate import Comparison, Evaluation
 
 _SchemaFile = Annotated[Path | None, typer.Option("--schema", "-s", help="Schema file made by init, for a table.")]
-_Classifiers = Annotated[
-    str, typer.Option(help="Comma-separated: tree, naive_bayes, logistic, boosting, forest, svc, j48, jrip, nb, ...")
-]
+_NAMED = "Comma-separated: tree, naive_bayes, logistic, boosting, forest, svc, j48, jrip, nb, ..."
+_Classifiers = Annotated[str, typer.Option(help=_NAMED)]
 _Cv = Annotated[str | None, typer.Option(help="Folds, or repeats and folds such as 5x2; 10 without --test.")]
 _Test = Annotated[str | None, typer.Option(help="Table of test rows.")]
 _Samples = Annotated[int, typer.Option(help="Samples drawn from each release.")]
@@ -54,12 +53,25 @@ def evaluate(
     original: Annotated[
         str | None, typer.Option(help="For a release: the table that it was made from, to compare with.")
     ] = None,
-    cv: _Cv = None,
-    classifiers: _Classifiers = _DEFAULT,
-    samples: _Samples = 10,
+    cv: Annotated[
+        str | None,
+        typer.Option(help="Folds, or repeats and folds such as 5x2; 10 without --test, fewer for large tables."),
+    ] = None,
+    classifiers: Annotated[
+        str | None, typer.Option(help=f"{_NAMED} Default: {_DEFAULT}; with --quick tree,naive_bayes.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Samples drawn from each release; 10, fewer for large tables.")
+    ] = None,
     training: Annotated[
-        str, typer.Option(help="recommended, samples, soft, cells or majority_labels; several with commas.")
-    ] = "recommended,samples",
+        str | None,
+        typer.Option(
+            help="recommended, samples, soft, cells or majority_labels; several with commas. Default: the first two."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: one split, two classifiers, one sample.")
+    ] = False,
     test_rows: _Rows = "raw",
     seed: Seed = 0,
     plot: _Plot = None,
@@ -80,8 +92,9 @@ def evaluate(
 
         found = workflow.evaluate(
             data, schema=schema, method=method, parameters=given or None, test=test, original=original, cv=cv,
-            classifiers=classifiers, samples=samples, training=training.split(","), test_rows=test_rows, seed=seed,
-            reading=reading, run=workflow.Run(progress, jobs),
+            classifiers=classifiers, samples=samples, training=training.split(",") if training else None,
+            test_rows=test_rows, quick=quick, seed=seed, reading=reading,
+            run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     _finish(screen, found, plot, dark=dark)
 

@@ -7,7 +7,7 @@ naive_bayes    normal densities for numbers, Laplace-corrected shares for names;
 logistic       logistic regression, numbers standardized
 svc            support vectors as LibSVM finds them, RBF kernel, numbers standardized; time grows with rows squared
 libsvm         the same in the settings of Last et al. 2014, section 5.2: numbers as they are, gamma = 1/columns
-boosting       gradient-boosted trees over histograms
+boosting       gradient-boosted trees over histograms, small ones where there are few rows
 forest         100 trees, leaves as in ``tree``
 j48            Weka's C4.5, as in section 5.2 (and as everything below: needs the extra ``weka``, and Java)
 jrip           Weka's RIPPER
@@ -29,10 +29,8 @@ log-loss.
 from __future__ import annotations
 
 import difflib
-import math
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,42 +40,15 @@ from scipy.special import softmax
 from incrowd.coding import code_classes
 from incrowd.errors import ParameterError
 from incrowd.evaluate.features import Encoding, Examples, Features, Floats
+from incrowd.evaluate.learner import Classifier, brought, spread
 from incrowd.evaluate.support_vectors import margins
 
 _NOISE = 1e-10  # of sums such as expected values, as a share of the number
 _SHARPENED = 4.0
+_SMALL = 10_000  # rows; below, boosting is cautious
+_MANY_CELLS = 5_000_000  # of the matrix; below, no time is gained
+_MOST_WORK = 1_000_000_000  # numbers that logistic regression looks at: some five seconds
 _MANY_ROWS = 100_000  # below, threads that wait for each other on a busy machine cost far more than they gain
-
-
-@dataclass(frozen=True)
-class Classifier:
-    """A learner.
-
-    Attributes
-    ----------
-    name
-        By which people call it.
-    predict
-        Takes examples, other rows and a seed; returns probabilities, [rows x classes].
-    calibrated
-        Whether they are meant as probabilities, so that log-loss has a meaning.
-    estimator
-        Makes a scikit-learn estimator of n examples and a seed, for those who train it themselves: projections. That of
-        ``naive_bayes`` is DMPD's inducer of this name, in which numbers are intervals.
-    require
-        Raises an error where it cannot run.
-    sharpen
-        Which classes it is best trained on: see `RowRelease.training`. Naive Bayes adds up evidence, and is too sure of
-        itself when every row has the most frequent class. Chosen on folds of the NSVDist paper's tables (seed 11) among
-        1, 2, 4 and infinity.
-    """
-
-    name: str
-    predict: Callable[[Examples, Features, int], Floats]
-    calibrated: bool = True
-    estimator: Callable[[int, int], Any] | None = None
-    require: Callable[[], object] | None = None
-    sharpen: float = math.inf
 
 
 def classifier(name: str) -> Classifier:
@@ -91,14 +62,18 @@ def classifier(name: str) -> Classifier:
     return CLASSIFIERS[asked]
 
 
-def chosen(names: str | Iterable[str]) -> list[Classifier]:
-    """Return classifiers that can run here, each once; a text may hold several with commas."""
+def chosen(given: Any) -> list[Classifier]:  # noqa: ANN401
+    """Return classifiers that can run here, each once: names (a text may hold several with commas) and estimators."""
+    one = isinstance(given, str) or hasattr(given, "fit")
     try:
-        listed = names.split(",") if isinstance(names, str) else list(names)
+        listed = ([given] if hasattr(given, "fit") else given.split(",")) if one else list(given)
     except TypeError:
-        fact = f"classifiers is a {type(names).__name__}"
-        raise ParameterError(fact, f"name them: {', '.join(CLASSIFIERS)}") from None
-    found = {known.name: known for known in (classifier(str(name).strip()) for name in listed)}
+        fact = f"classifiers is a {type(given).__name__}"
+        raise ParameterError(fact, f"name them: {', '.join(CLASSIFIERS)}; or give estimators") from None
+    found: dict[str, Classifier] = {}
+    for each in listed:
+        known = brought(each, list(found)) if hasattr(each, "fit") else classifier(str(each).strip())
+        found[known.name] = known
     if not found:
         fact = "No classifier was named"
         raise ParameterError(fact, f"use some of {', '.join(CLASSIFIERS)}")
@@ -157,7 +132,7 @@ def _naive_bayes(train: Examples, test: Features, seed: int) -> Floats:
             seen, asked = (np.column_stack([1 - X[:, 1], X[:, 1]]) for X in (seen, asked))
         names = MultinomialNB(alpha=1.0, fit_prior=False).fit(seen, labels, train.weights)
         scores += asked @ names.feature_log_prob_.T
-    return _spread(softmax(scores, axis=1), present, train.n_classes)
+    return spread(softmax(scores, axis=1), present, train.n_classes)
 
 
 def _sklearn(make: Callable[[int, int], Any], *, scaled: bool = False) -> Callable[[Examples, Features, int], Floats]:
@@ -171,12 +146,25 @@ def _sklearn(make: Callable[[int, int], Any], *, scaled: bool = False) -> Callab
 
         learn, ask = _standardized(train, test) if scaled else (train.features.X, test.X)
         model = make(len(labels), seed)
+        if hasattr(model, "max_iter") and hasattr(model, "C"):
+            learn, ask = _sparse(model, learn, ask, len(present))
         with warnings.catch_warnings(), threadpool_limits(1 if len(labels) < _MANY_ROWS else None):
             warnings.simplefilter("ignore")  # of convergence: what was reached is judged by its predictions
             model.fit(learn, labels, sample_weight=train.weights)
-            return _spread(model.predict_proba(ask), present, train.n_classes)
+            return spread(model.predict_proba(ask), present, train.n_classes)
 
     return predict
+
+
+def _sparse(model: Any, learn: Floats, ask: Floats, n_classes: int) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return large tables of names as sparse ones, and limit the steps of a model that would take minutes."""
+    if learn.size < _MANY_CELLS:
+        return learn, ask
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    known = np.count_nonzero(learn)
+    model.set_params(max_iter=int(np.clip(_MOST_WORK // (known * n_classes), 30, model.max_iter)))
+    return (csr_array(learn), csr_array(ask)) if known < learn.size / 2 else (learn, ask)
 
 
 def _svc(train: Examples, test: Features, seed: int) -> Floats:
@@ -196,7 +184,7 @@ def _support_vectors(train: Examples, learn: Floats, ask: Floats, *, gamma: floa
     if len(present) == 1 or learn.shape[1] == 0:
         return np.tile(train.shares(), (len(ask), 1))
     found = margins(learn, labels, ask, gamma=gamma, weights=train.weights)
-    return _spread(softmax(found, axis=1), present, train.n_classes)
+    return spread(softmax(found, axis=1), present, train.n_classes)
 
 
 def _weka(name: str) -> Callable[[Examples, Features, int], Floats]:
@@ -231,13 +219,6 @@ def _standardized(train: Examples, test: Features) -> tuple[Floats, Floats]:
     return learn, ask
 
 
-def _spread(found: Floats, present: Any, n_classes: int) -> Floats:  # noqa: ANN401
-    """Give classes without an example the probability 0."""
-    out = np.zeros((len(found), n_classes))
-    out[:, present] = found
-    return out
-
-
 def _prior(_n_rows: int, _seed: int) -> Any:  # noqa: ANN401
     from sklearn.dummy import DummyClassifier  # noqa: PLC0415
 
@@ -266,10 +247,20 @@ def _forest(n_rows: int, seed: int) -> Any:  # noqa: ANN401
     return RandomForestClassifier(100, min_samples_leaf=_least(n_rows), random_state=seed)
 
 
-def _boosting(_n_rows: int, seed: int) -> Any:  # noqa: ANN401
+def _boosting(n_rows: int, seed: int) -> Any:  # noqa: ANN401
+    """Return boosted trees; on small tables cautious ones, as scikit-learn's own defaults learn the rows by heart.
+
+    Chosen on folds of six tables of the NSVDist paper (seed 3): abalone, breast_cancer, cmc, ecoli, mammographic and
+    page_blocks. Steps are regularized everywhere: with a class of two rows they grow without end (nursery). Early
+    stopping needs two rows of each class.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
 
-    return HistGradientBoostingClassifier(early_stopping=False, random_state=seed)  # which needs two rows of a class
+    own: dict[str, Any] = {"l2_regularization": 1.0}
+    if n_rows < _SMALL:
+        own = {"l2_regularization": 5.0, "max_depth": 3, "max_features": 0.3}
+        own["min_samples_leaf"] = int(np.clip(n_rows // 100, 2, 20))
+    return HistGradientBoostingClassifier(early_stopping=False, random_state=seed, **own)
 
 
 def _logistic(_n_rows: int, seed: int) -> Any:  # noqa: ANN401

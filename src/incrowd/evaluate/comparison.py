@@ -22,7 +22,7 @@ import polars as pl
 
 from incrowd import io, plots
 from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, VerificationError
-from incrowd.evaluate.classifiers import chosen
+from incrowd.evaluate.classifiers import CLASSIFIERS, chosen
 from incrowd.evaluate.evaluation import DEFAULT_CLASSIFIERS, check_samples, plan_of, summaries
 from incrowd.evaluate.protocol import Record, judge_baselines, judge_release, unfit
 from incrowd.evaluate.runner import Progress, Task, fingerprint, run_tasks
@@ -180,6 +180,9 @@ def compare(
     check_choice("test", test, TestRows)
     check_samples(samples)
     learners = [learner.name for learner in chosen(classifiers)]
+    if brought := sorted(set(learners) - set(CLASSIFIERS)):
+        fact = f"A comparison takes classifiers by name, and was given {', '.join(brought)}"
+        raise ParameterError(fact, "evaluate() takes estimators; what a comparison has finished is found again by name")
     names, ks, ls = _listed(methods.split(",") if isinstance(methods, str) else methods), _listed(k), _listed(l)
     for name in names:
         describe(name)  # refuses what there is not

@@ -23,8 +23,8 @@ import polars as pl
 
 from incrowd.coding import code_classes, kept_rows
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError, counted
-from incrowd.evaluate.classifiers import Classifier
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
+from incrowd.evaluate.learner import Classifier
 from incrowd.evaluate.scores import scores
 from incrowd.evaluate.training_data import TestRows, Training, all_classes, as_type, number_of, target_of, training_data
 from incrowd.hierarchy.hierarchy import as_leaves

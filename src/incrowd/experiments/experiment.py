@@ -32,6 +32,7 @@ Task = dict[str, Any]
 Done = tuple[Task, Task]
 """A task and its result; a failed one has ``"failed"`` in its result."""
 Part = tuple[str | None, str | None]
+Average = tuple[tuple[str, Any], ...]
 Progress = Callable[[str, int, int], None]
 
 AVERAGES = "Averages"
@@ -51,8 +52,7 @@ class Options:
     datasets
         Names of tables; empty for all that the experiment has.
     earlier
-        Reports (NAME.json) of earlier runs: what they say of tables and classifiers of which nothing is computed now
-        stands in this one too.
+        Reports (NAME.json) of earlier runs: what they say of averages that are not computed now stands in this one too.
     said
         What they say: read by `run_experiment`, for reports.
     """
@@ -201,15 +201,16 @@ def run_experiment(
         fact = f"{experiment.name} has nothing to compute with these options"
         raise InputError(fact, "choose other --datasets or --classifiers, or leave out --quick")
     said = earlier_averages(experiment, chosen)
-    told = {_part(row) for row in said}
+    told = set(said)
     known = {} if store is None else finished(store)
     if finished_only:
         tasks = [task for task in wanted if key_of(experiment.run, task) in known]
-        told -= {_part(task) for task in tasks}
+        of, have = (Counter(_average_key(experiment, task) for task in some) for some in (wanted, tasks))
+        told -= {average for average, n in have.items() if n == of[average]}
         if not tasks and not told:
             fact = f"The store has no finished task of {experiment.name}"
             raise InputError(fact, "run it with the same --store first")
-    tasks = [task for task in tasks if _part(task) not in told]
+    tasks = [task for task in tasks if _average_key(experiment, task) not in told]
     todo = [task for task in tasks if key_of(experiment.run, task) not in known]
     if learners := {str(task["classifier"]) for task in todo if task.get("classifier")}:
         can_run(learners)
@@ -218,22 +219,22 @@ def run_experiment(
     if tasks and all("failed" in result for result in results):
         fact = f"No task of {experiment.name} could be computed: {results[0]['failed']}"
         raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
-    made = experiment.report(done, replace(chosen, said=tuple(row for row in said if _part(row) in told)))
-    lacking = incomplete([task for task in wanted if _part(task) not in told], tasks)
-    notes = [*lacking, *carried(wanted, told), *made.notes, *failures(done)]
+    kept = [row for average, row in said.items() if average in told]
+    made = experiment.report(done, replace(chosen, said=tuple(kept)))
+    lacking = incomplete([task for task in wanted if _average_key(experiment, task) not in told], tasks)
+    notes = [*lacking, *carried(wanted, {_part(row) for row in kept}), *made.notes, *failures(done)]
     return Report(made.sections, made.verdicts, notes, made.draw)
 
 
-def earlier_averages(experiment: Experiment, options: Options) -> list[Task]:
+def earlier_averages(experiment: Experiment, options: Options) -> dict[Average, Task]:
     """Return what earlier reports say of averages that are wanted and were taken over as many tasks as are wanted."""
     if not options.earlier:
-        return []
+        return {}
     if experiment.average is None:
         fact = f"A report of {experiment.name} cannot go on from an earlier one"
         raise ParameterError(fact, "leave out --earlier, or use --store, which every experiment has")
-    average = experiment.average
-    sizes = Counter(tuple(average(task).items()) for task in experiment.tasks(options))
-    found: dict[tuple[Any, ...], Task] = {}
+    sizes = Counter(_average_key(experiment, task) for task in experiment.tasks(options))
+    found: dict[Average, Task] = {}
     for path in options.earlier:
         said = {key: row for row in _averages_in(path) if sizes.get(key := _key(row, sizes), 0) == row["folds"]}
         if not said:
@@ -244,7 +245,12 @@ def earlier_averages(experiment: Experiment, options: Options) -> list[Task]:
             fact = f"{len(twice)} tables and classifiers of {path} are in another earlier report too"
             raise InputError(fact, "give reports about different ones")
         found |= said
-    return list(found.values())
+    return found
+
+
+def _average_key(experiment: Experiment, task: Task) -> Average:
+    """Return of which average a task is a part; nothing where a report has none to go on from."""
+    return () if experiment.average is None else tuple(experiment.average(task).items())
 
 
 def _averages_in(path: str) -> list[Task]:
@@ -257,7 +263,7 @@ def _averages_in(path: str) -> list[Task]:
     return rows
 
 
-def _key(row: Task, sizes: Mapping[tuple[Any, ...], int]) -> tuple[Any, ...]:
+def _key(row: Task, sizes: Mapping[Average, int]) -> Average:
     return tuple((name, row.get(name)) for name, _ in next(iter(sizes)))
 
 

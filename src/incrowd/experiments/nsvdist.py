@@ -296,10 +296,11 @@ def average_of(task: Task) -> Task:
 
 
 def averages(done: Sequence[tuple[Task, Task]], earlier: Sequence[Task]) -> pl.DataFrame:
-    """Return `means`, and behind them those of earlier reports about other tables and classifiers."""
+    """Return `means`, and behind them those of earlier reports about what was not computed now."""
     now = means(done)
     said = pl.DataFrame([{name: row.get(name) for name in _MEANS} for row in earlier], schema=_MEANS)
-    return pl.concat([now, said.join(now, on=["dataset", "classifier"], how="anti")])
+    about = [name for name in _MEANS if name not in ("accuracy", "sd", "lm", "folds")]
+    return pl.concat([now, said.join(now, on=about, how="anti", nulls_equal=True)])
 
 
 def means(done: Sequence[tuple[Task, Task]]) -> pl.DataFrame:

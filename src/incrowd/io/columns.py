@@ -41,7 +41,10 @@ def check_names(names: Sequence[str], where: str) -> None:
     for position, name in enumerate(names, start=1):
         if not name.strip():
             fact = f"{where}: column {position} of {len(names)} has no name"
-            raise InputError(fact, "give every column a name; delete an index that was exported with the table")
+            raise InputError(
+                fact,
+                "give every column a name; delete lines above the names, and an index that was exported with the table",
+            )
     seen: set[str] = set()
     for name in names:
         if name in seen:

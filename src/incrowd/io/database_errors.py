@@ -17,7 +17,7 @@ from incrowd.io.connecting import PASSWORD, Database
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-_SHOWN = 20  # names of tables in a hint
+SHOWN = 20  # names of tables in a hint
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,10 @@ _CAUSES = (
         "database", ("3D000",), (1044, 1049, 4060), r"database .* does not exist|unknown database|cannot open database",
     ),
     _Cause("column", ("42703",), (1054, 207), r"no such column|column .* does not exist|referenced column"),
+    _Cause("schema", ("3F000",), (2760,), r"schema .* does not exist"),
     _Cause(
-        "table", ("42P01", "3F000", "42S02"), (1146, 208),
-        r"no such table|relation .* does not exist|table with name .* does not exist|schema .* does not exist|"
+        "table", ("42P01", "42S02"), (1146, 208),
+        r"no such table|relation .* does not exist|table with name .* does not exist|"
         r"unknown database",
     ),
     _Cause(
@@ -108,7 +109,7 @@ def explain(error: BaseException, database: Database, *, doing: str, tables: lis
     cause, server = cause_of(error), _server(url)
     user, name = url.username or "", _named(error)
     near = get_close_matches(name.strip("'"), tables or (), n=1)
-    listed = f"; the tables are {', '.join(tables[:_SHOWN])}" if tables else ""
+    listed = f"; the tables are {', '.join(tables[:SHOWN])}" if tables else ""
     guess = f"did you mean '{near[0]}'?" if near else f"check the name{listed}"
     who = f" of user '{user}'" if user else ""
     facts = {
@@ -123,6 +124,10 @@ def explain(error: BaseException, database: Database, *, doing: str, tables: lis
             f"check the name; list the databases with {_databases(url)}",
         ),
         "column": (f"{label} has no column {name or 'that the query names'}", "check the names of columns"),
+        "schema": (
+            f"{label} has no schema '{_schema(doing)}'",
+            "check the part of the table's name before the dot, or leave it out; create schema makes one",
+        ),
         "table": (f"{label} has no table {name or 'that the query names'}", guess),
         "changes": (f"{label}: the query would change something, and was opened for reading", "use a select statement"),
         "permission": (f"{label} does not let you {doing}", _rights(database, doing)),
@@ -182,8 +187,19 @@ def _databases(url: sa.URL) -> str:
     return f"psql{at} -l" if url.get_backend_name() == "postgresql" else _client(url.set(database=""))
 
 
+def _schema(doing: str) -> str:
+    """Return the schema of the table that something is done with."""
+    named = re.search(r"'(.+)\.[^.]+'", doing)
+    return named[1] if named else "..."
+
+
 def _rights(database: Database, doing: str) -> str:
     if database.file is not None:
         return f"check that the folder '{database.file.parent}' exists and that you may write and read there"
-    right = "create on schema ..." if doing.startswith("write") else "select on ..."
+    named = re.search("'(.+)'", doing)
+    right = (
+        f"create on schema {_schema(doing)}"
+        if doing.startswith("write")
+        else f"select on {named[1] if named else '...'}"
+    )
     return f"ask its owner for the right: grant {right} to {database.url.username or 'you'}"

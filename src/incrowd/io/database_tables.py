@@ -133,6 +133,9 @@ def has_manifest(address: str) -> bool:
     url, table = split_table(address)
     if table is None:
         return False
+    with opened(url, read_only=False) as database:
+        if database.file is not None and not database.file.exists():
+            return False
     with opened(url, read_only=True) as database:
         import sqlalchemy as sa  # noqa: PLC0415
 
@@ -226,9 +229,9 @@ def _prepare(
 
 
 def _refuse_tables(database: Database, there: Sequence[sa.Table], manifest: sa.Table, existing: str) -> None:
-    names = ", ".join(f"'{full_name(target)}'" for target in there)
+    names = " and ".join(f"'{full_name(target)}'" for target in there)
     if there and existing == "refuse":
-        fact = f"{database.label} already has the table {names}"
+        fact = f"{database.label} already has the {'table' if len(there) == 1 else 'tables'} {names}"
         raise InputError(fact, "choose another name, or say replace=True or append=True")
     if there and manifest not in there:
         fact = f"{database.label}: {names} has no manifest beside it, so it is not a release of incrowd"

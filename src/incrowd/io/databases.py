@@ -16,7 +16,7 @@ import polars as pl
 from incrowd.errors import InputError
 from incrowd.io.columns import check_names
 from incrowd.io.connecting import READ_ONLY, Database, opened, split_table
-from incrowd.io.database_errors import explain
+from incrowd.io.database_errors import SHOWN, explain
 from incrowd.io.frames import from_objects
 
 if TYPE_CHECKING:
@@ -54,25 +54,43 @@ def read_query(url: str, query: str | None, report: Callable[[int], None], *, ta
     address, named = (url, None) if has_query else split_table(url)
     table = named or table
     if not has_query and table is None:
-        fact = "A database needs a query or a table"
-        raise InputError(fact, 'give query="select * from patients", or end the URL with #patients')
+        raise _without_question(address)
     with opened(address, read_only=True) as database:
         import sqlalchemy as sa  # noqa: PLC0415
 
         label = database.label
+        doing = "run the query" if has_query else f"read the table '{table}'"
         if query is not None and has_query:
             _refuse_orders(query, database)
         try:
             text = query if query is not None and has_query else _all_of(database, table or "")
             names, columns = _fetch(database.engine, text, label, report)
         except sa.exc.SQLAlchemyError as error:
-            failed = explain(error, database, doing="run the query", tables=_tables(database.engine))
+            failed = explain(error, database, doing=doing, tables=_tables(database.engine))
         else:
-            return pl.DataFrame(
-                [from_objects(name, values, label) for name, values in zip(names, columns, strict=True)]
-            )
+            return _frame(names, columns, label)
     # Outside the handler, so that the driver's message does not travel along.
     raise failed
+
+
+def _without_question(address: str) -> InputError:
+    """Say what is missing, and which tables there are, if the database answers."""
+    with opened(address, read_only=True) as database:
+        tables = _tables(database.engine)
+    listed = f"; the tables are {', '.join(tables[:SHOWN])}" if tables else ""
+    name = tables[0] if tables else "patients"
+    return InputError(
+        "A database needs a query or a table",
+        f'give query="select * from {name}", or end the URL with #{name}{listed}',
+    )
+
+
+def _frame(names: list[str], columns: list[list[Any]], label: str) -> pl.DataFrame:
+    try:
+        return pl.DataFrame([from_objects(name, values, label) for name, values in zip(names, columns, strict=True)])
+    except InputError as error:
+        fact = error.fact
+    raise InputError(fact, "name the columns that you need, or convert it to text: query='select ... from ...'")
 
 
 def quoted(engine: sa.Engine, table: str) -> str:

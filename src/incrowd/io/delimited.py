@@ -30,7 +30,7 @@ from incrowd.io.encodings import (
 )
 from incrowd.io.opening import Opened
 from incrowd.io.reading import Findings, Reading
-from incrowd.io.records import DELIMITERS, NotUtf8, Piece, Place, check_bytes, pieces
+from incrowd.io.records import DELIMITERS, NotUtf8, Piece, Place, check_bytes, pieces, refuse_title
 
 # Large enough for the parser to use all cores, small enough for the processor's cache: 8 MB took a sixth longer.
 _BATCH = 1 << 22
@@ -116,8 +116,11 @@ def _parts(
         stream = raw if is_utf8(encoding) else cast("BinaryIO", Recoder(raw, encoding, str(path)))
         header, rest = _split_header(path, stream)
         text = header.removeprefix(_BOM).decode().rstrip("\r\n")
+        is_given = delimiter is not None
         delimiter = delimiter or _detect_delimiter(text)
         names = _header_names(path, text, delimiter)
+        if len(names) == 1 and not is_given:
+            refuse_title(path, rest)
         place = Place(path, 1 + header.count(b"\n"), len(header), text)
         waiting: deque[Future[pl.DataFrame]] = deque()
         n_lines = n_rows = 0

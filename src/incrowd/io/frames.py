@@ -6,8 +6,10 @@ import datetime as dt
 import decimal
 import importlib
 import importlib.util
+import ipaddress
 import numbers
 import sys
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -24,11 +26,12 @@ Frame: TypeAlias = Any
 Column: TypeAlias = Any
 
 _WHERE = "The frame"
+_AS_TEXT = (uuid.UUID, dt.time, ipaddress.IPv4Address, ipaddress.IPv6Address)  # columns of databases
 _FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("bool", (bool, np.bool_)),
     ("int", (numbers.Integral,)),
     ("float", (numbers.Real, decimal.Decimal)),
-    ("str", (str,)),
+    ("str", (str, *_AS_TEXT)),
     ("datetime", (dt.datetime,)),
     ("date", (dt.date,)),
 )

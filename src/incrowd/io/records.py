@@ -18,6 +18,7 @@ from incrowd.errors import InputError, counted
 
 DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
+_TOP, _ALIKE = 20, 2  # lines below the first that are looked at; lines that show how a table is divided
 _AROUND = 1 << 19  # bytes on either side of the place where text stops being UTF-8
 
 
@@ -202,6 +203,19 @@ def _check_quotes(place: Place, data: bytes, marks: _Marks) -> None:
     if len(bad):
         hint = "put the whole field in quotes and double the quotes inside it"
         place.fail(data, int(bad.min()), "a quote stands in the middle of a field", hint)
+
+
+def refuse_title(path: Path, rest: bytes) -> None:
+    """Refuse a first line that is a title: below it lines are divided, all in the same way."""
+    lines = rest[:_AROUND].decode("utf-8", "replace").splitlines()[:_TOP]
+    for sign in DELIMITERS:
+        counts = [line.count(sign) for line in lines]
+        first = next((at for at, count in enumerate(counts) if count), len(counts))
+        if len(counts) - first >= _ALIKE and len(set(counts[first:])) == 1:
+            name, other = {"\t": "tab"}.get(sign, sign), ";" if sign == "|" else "|"
+            fact = f"'{path}', line 1 is one name, and the lines from {first + 2} on are divided by '{name}'"
+            hint = f"delete the lines above the column names; if it is one column of text, give delimiter='{other}'"
+            raise InputError(fact, hint)
 
 
 def _other_delimiter(header: str, line: str, taken: str) -> str:

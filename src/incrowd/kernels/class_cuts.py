@@ -1,7 +1,7 @@
 """Cuts that part the classes: of the allowed ones, the one that leaves the least class entropy.
 
-InfoGain Mondrian takes the best cut of all attributes. BestCuts may look at some of the attributes only, and weigh
-gains by the evenness of a cut.
+InfoGain Mondrian takes the best cut of all attributes. BestCuts may look at some of the attributes only, weigh gains by
+the evenness of a cut, and, where no threshold is allowed, cut a band of values out of a range.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.kernels.class_entries import CLASS, Entries, in_order
 from incrowd.kernels.domains import HAS_MISSING, N_LEVELS, Domains
 from incrowd.kernels.information import conditional_entropy
 from incrowd.kernels.jit import kernel
 from incrowd.kernels.limits import SIZE, Limits, holds
 from incrowd.kernels.partition import (
     CHILD_OF,
-    HISTOGRAM,
     LAST_LEAF,
     SENSITIVE,
     SIZES,
@@ -27,9 +27,10 @@ from incrowd.kernels.partition import (
     argmax,
     cut_node,
     measure,
+    part_by_band,
     part_by_code,
     settle,
-    sort,
+    settle_band,
     take,
 )
 
@@ -37,10 +38,10 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
-CLASS = -4  # column of rows, before the sensitive code
 LEFT, RIGHT = range(2)
 WHOLE_NODE = -1  # in place of a threshold: cut into all children
 TOLERANCE = 1e-9  # of entropies, relative to n log n: they are sums of rounded terms, in no fixed order
+MOST_ENDS = 32  # places where a band may begin or end: all pairs of them are tried
 
 
 class Sides(NamedTuple):
@@ -71,34 +72,14 @@ class Search(NamedTuple):
         Part of the attributes that a group looks at; 1 for all.
     power
         Gains are divided by the entropy of the sizes of the parts to this power: 0 is information gain, 1 gain ratio.
+    bands
+        Whether a band of values may be cut out of a range, or a child out of a node, where nothing else is allowed.
     """
 
     draws: Float64
     share: float
     power: float
-
-
-@kernel
-def _ordered(work: Work, start: int, stop: int, m: int, lo: int, hi: int) -> Int64:
-    """Return code and number of each row of a group, 32 bits each, in the order of codes."""
-    rows, begin = work.rows, work.scratch[HISTOGRAM]
-    keys = np.empty(stop - start, np.int64)
-    if hi - lo > 8 * (stop - start):  # a sparse domain: sorting the few codes is cheaper than walking over it
-        for i in range(start, stop):
-            keys[i - start] = (np.int64(rows[i, m]) << 32) | i
-        sort(keys)
-        return keys
-    for offset in range(hi - lo + 2):
-        begin[offset] = 0
-    for i in range(start, stop):
-        begin[rows[i, m] - lo + 1] += 1
-    for offset in range(1, hi - lo + 1):
-        begin[offset] += begin[offset - 1]
-    for i in range(start, stop):
-        offset = rows[i, m] - lo
-        keys[begin[offset]] = (np.int64(rows[i, m]) << 32) | i
-        begin[offset] += 1
-    return keys
+    bands: bool
 
 
 @kernel
@@ -164,23 +145,23 @@ def _best_threshold(
     children `cut_node` has just numbered, a threshold must split the first or the last one off: other cuts would leave
     the node to both sides.
     """
-    rows, classes, values, logs = work.rows, sides.classes, sides.values, sides.logs
+    classes, values, logs = sides.classes, sides.values, sides.logs
     in_node, child_of = domains.shape[m, N_LEVELS] > 0, work.scratch[CHILD_OF]
-    keys = _ordered(work, start, stop, m, lo, hi)
+    entries = in_order(work, start, stop, m, lo, hi, sides.classes.shape[1], sides.values.shape[1])
     within = _all_right(sides)  # the sum of x log2 x over the classes of both sides
     whole = logs[n] - within
     best, best_code, best_uneven, n_left = np.inf, -1, n, 0
-    for at in range(len(keys) - 1):
-        code, following, i = keys[at] >> 32, keys[at + 1] >> 32, keys[at] & 0xFFFFFFFF
-        c, weight = rows[i, CLASS], rows[i, WEIGHT]
+    for at in range(len(entries.codes) - 1):
+        code, following = entries.codes[at], entries.codes[at + 1]
+        c, weight = entries.classes[at], entries.weights[at]
         within -= logs[classes[LEFT, c]] + logs[classes[RIGHT, c]]
         classes[LEFT, c] += weight
         classes[RIGHT, c] -= weight
         within += logs[classes[LEFT, c]] + logs[classes[RIGHT, c]]
         n_left += weight
         if values.shape[1] > 0:
-            values[LEFT, rows[i, SENSITIVE]] += weight
-            values[RIGHT, rows[i, SENSITIVE]] -= weight
+            values[LEFT, entries.values[at]] += weight
+            values[RIGHT, entries.values[at]] -= weight
         if code == following or min(n_left, n - n_left) < limits.whole[0, SIZE]:
             continue
         if in_node and not _parts_children(child_of, lo, code, following, hi):
@@ -211,6 +192,77 @@ def _node_entropy(work: Work, start: int, stop: int, n: int, n_parts: int, sides
         sizes += sides.logs[work.scratch[SIZES, p]]
     left = float(conditional_entropy(counts, sides.logs) * n)
     return float(_weighed(left, whole, sizes, sides.logs, n, power))
+
+
+@kernel
+def _place_ends(
+    work: Work, entries: Entries, n: int, sides: Sides, domains: Domains, m: int
+) -> tuple[Int64, Int64, Int64, Int64]:
+    """Return places where a band may begin or end: last codes before them, and what lies before them.
+
+    That is rows, rows per class and per sensitive value; the first place lies before all rows, the last behind them.
+    Children of a node, which `cut_node` has just numbered, are kept apart; values of a range so that about as many
+    rows lie between two places.
+    """
+    n_classes, n_values = sides.classes.shape[1], sides.values.shape[1]
+    in_node, child_of = domains.shape[m, N_LEVELS] > 0, work.scratch[CHILD_OF]
+    n_entries = len(entries.codes)
+    most = n_entries if in_node else MOST_ENDS
+    codes, sizes = np.zeros(most + 2, np.int64), np.zeros(most + 2, np.int64)
+    classes, values = np.zeros((most + 2, n_classes), np.int64), np.zeros((most + 2, n_values), np.int64)
+    at = 1
+    for i in range(n_entries):
+        code, weight = entries.codes[i], entries.weights[i]
+        sizes[at] += weight
+        classes[at, entries.classes[i]] += weight
+        if n_values > 0:
+            values[at, entries.values[i]] += weight
+        if i + 1 == n_entries:
+            codes[at] = code
+            break
+        following = entries.codes[i + 1]
+        if in_node:
+            ends = child_of[code] != child_of[following]
+        else:
+            ends = code != following and (sizes[at] - sizes[at - 1]) * (MOST_ENDS + 1) >= n
+        if ends:
+            codes[at] = work.scratch[LAST_LEAF, child_of[code]] if in_node else code
+            sizes[at + 1], classes[at + 1], values[at + 1] = sizes[at], classes[at], values[at]
+            at += 1
+    return codes[: at + 1], sizes[: at + 1], classes[: at + 1], values[: at + 1]
+
+
+@kernel
+def _best_band(
+    work: Work, start: int, stop: int, n: int, m: int, lo: int, hi: int, sides: Sides, limits: Limits, domains: Domains
+) -> tuple[float, int, int]:
+    """Return the least entropy (times n) that an allowed band leaves, the last code before it, and its own last code.
+
+    A band of a range begins and ends inside it; a band of a node is one child. Of equally good ones the first.
+    """
+    logs, least = sides.logs, limits.whole[0, SIZE]
+    entries = in_order(work, start, stop, m, lo, hi, sides.classes.shape[1], sides.values.shape[1])
+    codes, sizes, classes, values = _place_ends(work, entries, n, sides, domains, m)
+    n_places, one_child = len(codes), domains.shape[m, N_LEVELS] > 0
+    best, before, last = np.inf, -1, -1
+    inside, outside = np.zeros(values.shape[1], np.int64), np.zeros(values.shape[1], np.int64)
+    for i in range(1, n_places - 2):
+        for j in range(i + 1, i + 2 if one_child else n_places - 1):
+            size = sizes[j] - sizes[i]
+            if size < least or n - size < least:
+                continue
+            score = logs[size] + logs[n - size]
+            for c in range(classes.shape[1]):
+                x = classes[j, c] - classes[i, c]
+                score -= logs[x] + logs[classes[n_places - 1, c] - x]
+            if score >= best - TOLERANCE * logs[n]:
+                continue
+            for v in range(values.shape[1]):
+                inside[v] = values[j, v] - values[i, v]
+                outside[v] = values[n_places - 1, v] - inside[v]
+            if holds(inside, size, limits) and holds(outside, n - size, limits):
+                best, before, last = score, codes[i], codes[j]
+    return float(best), int(before), int(last)
 
 
 @kernel
@@ -256,6 +308,27 @@ def _cut_purest(
 
 
 @kernel
+def _cut_band(
+    work: Work, start: int, stop: int, n: int, sides: Sides, limits: Limits, domains: Domains
+) -> tuple[int, int, int]:
+    """Cut out the allowed band that leaves the least class entropy; return its attribute (-1: none) and ends."""
+    n_values = sides.values.shape[1]
+    lo, hi, width = measure(work, start, stop, domains)
+    best, best_m, before, last = np.inf, -1, -1, -1
+    for m in range(len(width)):
+        if width[m] < 0.0:
+            continue
+        if domains.shape[m, N_LEVELS] > 0:  # numbers the children
+            cut_node(work, start, stop, m, lo[m], hi[m], n_values, limits, domains)
+        score, first, end = _best_band(work, start, stop, n, m, lo[m], hi[m], sides, limits, domains)
+        if score < best - TOLERANCE * sides.logs[n]:
+            best, best_m, before, last = score, m, first, end
+    if best_m >= 0:
+        part_by_band(work, start, stop, n, best_m, before, last)
+    return best_m, before, last
+
+
+@kernel
 def cut_classes(
     work: Work, partition: Partition, sides: Sides, limits: Limits, domains: Domains, search: Search, budget: int
 ) -> None:
@@ -266,6 +339,11 @@ def cut_classes(
         n_parts, m = 0, 0
         if n >= 2 * limits.whole[0, SIZE]:
             n_parts, m = _cut_purest(work, start, stop, n, node, sides, limits, domains, search)
+            if n_parts == 0 and search.bands:
+                m, before, last = _cut_band(work, start, stop, n, sides, limits, domains)
+                if m >= 0:
+                    settle_band(work, partition, start, stop, node, m, before, last)
+                    continue
         settle(work, partition, start, stop, n, node, m, n_parts)
 
 

@@ -8,24 +8,29 @@ their group (log-loss with the person left out, so that nobody's own class speak
 In the others each group looks at a random part of the attributes, and gains are divided by the entropy of the sizes to
 the power 0, 1/2 or 1 in turn, which finds cuts that pay only later.
 
+Where l, t or alpha allow no threshold, a *band* of values may be cut out of a range (or a child out of a node): the
+people inside it are one group, those below and above it another, which is published as the range around the band.
+Nothing else helps where a sensitive value sits at both ends of every attribute: each end would be too pure by itself.
+
 Guarantee: every group of rows with equal cells keeps k and whatever else was asked for, counted by its true members.
 What remains: cuts were chosen with the classes of the people beside them, see the attack *minimality*; and a group that
-was not cut any further because its parts would not keep l tells that they would not.
+was cut no further, or by a band, tells that its parts would not keep l. Group counts and the pattern of the population
+together are right far more often than 1/l, about anybody whose quasi-identifiers are known: l bounds what the row of a
+person tells, not what is true of people like them. `./dev bench exposure` compares people who are in a release with
+people who were left out, with and without bands.
 
 Cost: O(n M) for each level of cuts and run; as many runs as fit about a second.
 Use it when the release is to train classifiers, with ``release.training()`` for the learner. Ranges (`Intervals`) keep
 much more than fixed trees; `by_class` puts names into an order in which ranges make sense. Not when values matter for
 themselves. Where the class is the sensitive column, accuracy and l are one quantity: who bets on the largest share of
-each group is right for at most 1/l of the people. Protect another column, or pay.
+each group is right for at most 1/l of the people. Protect another column, or pay. Hardened `NSVDist` over ranges may
+keep more then, above all for naive Bayes (docs/results/class-aware.md).
 
 Where we are on our own: this is no published algorithm. The number of runs, the share of attributes and the powers
-were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little. What we tried and left out: a band
-of values cut out of a range where l allows no threshold, so that both ends make one group. It kept 0.78 of the gain of
-J48 where thresholds keep 0.72 (k = 50, l > 1), and every group kept l; but that no threshold was allowed says that the
-ends are pure, and group counts then say which: of Breast Cancer an adversary was right about 555 of 683 people in 99 %,
-where 85 % is promised. Boxes of two attributes and the rest are no way out either (`./dev bench ceiling`,
-docs/results/class-aware-ceiling.txt): of Breast Cancer no threshold is legal, and every box tried that parts the
-classes tells which way the attributes point; with the counts of the two groups that is right far more often than 1/l.
+were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little. Bands were left out for a while:
+of Breast Cancer, where no threshold keeps l (docs/results/class-aware-ceiling.txt), an adversary is right about 97 % of
+the people, where 85 % is the largest share of a group. But he is as right about people who were left out of the table,
+and of hardened NSVDist's release about as many (docs/results/exposure.txt).
 
 >>> import incrowd as ic, polars as pl
 >>> people = pl.DataFrame({"age": [21, 22, 30, 31, 47, 48, 55, 56], "ill": list("yynnnnyy")})
@@ -101,8 +106,9 @@ class BestCuts(GroupPublisher):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
         cuts = ClassCuts.of(table, self.privacy(), self.k)
+        bands = self.privacy().about_sensitive
         searches = [
-            Search(rng.random((_DRAWS, table.n_quasi)), 1.0 if run == 0 else _SHARE, _POWERS[run % len(_POWERS)])
+            Search(rng.random((_DRAWS, table.n_quasi)), 1.0 if run == 0 else _SHARE, _POWERS[run % len(_POWERS)], bands)
             for run in range(self.n_runs(table))
         ]
         best: tuple[Work, Partition] | None = None

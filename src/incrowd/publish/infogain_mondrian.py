@@ -68,5 +68,5 @@ class InfoGainMondrian(GroupPublisher):
         """Choose the cells."""
         del rng
         cuts = ClassCuts.of(table, self.privacy(), self.k)
-        search = Search(np.zeros((1, table.n_quasi)), 1.0, 0.0)
+        search = Search(np.zeros((1, table.n_quasi)), 1.0, 0.0, bands=False)
         return cut_groups(cuts.cutting, cuts.by(search), progress)

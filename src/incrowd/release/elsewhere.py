@@ -32,7 +32,7 @@ def save_to(release: Release, place: io.Place, *, private: Path | None = None, e
     private
         The folder for what the owner keeps, which must not exist; by default `Place.private`.
     existing
-        What to do if a database has the table: ``refuse``, ``append`` or ``replace``.
+        What to do if it is there: ``refuse``; ``append`` to the table of a database; or ``replace`` that, or a folder.
     """
     kept = private or place.private
     _refuse_existing(place, None if release.private is None else kept, existing)
@@ -72,7 +72,10 @@ def _refuse_existing(place: io.Place, private: Path | None, existing: str) -> No
         check_replaceable(place.path)
         return
     if place.kind != "database":
-        if existing != "refuse":
+        if existing == "append":
+            fact = f"'{place}' is not a table of a database, and only those are appended to"
+            raise InputError(fact, "leave out append=True, or name a table, for example sqlite:///file.db#release")
+        if existing == "replace" and place.path.exists():
             fact = f"'{place}' is neither a table of a database nor a release folder with its private part beside it"
             raise InputError(fact, "choose another name, or remove what is there first: only those can be replaced")
         io.refuse_existing(place.path, replaceable=place.kind == "folder")

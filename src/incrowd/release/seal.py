@@ -317,10 +317,18 @@ def _ranks(keys: Sequence[npt.NDArray[Any]]) -> Int64:
 def _order(keys: Sequence[npt.NDArray[Any]]) -> Int64:
     """Return the order that sorts rows by whole numbers from 0; equal rows stay as they stand.
 
-    NumPy sorts numbers of 16 bits in linear time: a tenth of the time of any other sort of a million rows.
+    NumPy sorts numbers of 16 bits in linear time: a tenth of the time of any other sort of a million rows. Neighbouring
+    keys that have few values are sorted as one.
     """
+    joined = [keys[0]]
+    for key in keys[1:]:
+        base, most = int(key.max(initial=0)) + 1, int(joined[-1].max(initial=0))
+        if (most + 1) * base <= 1 << 16:
+            joined[-1] = joined[-1] * base + key
+        else:
+            joined.append(key)
     order = np.arange(len(keys[0]))
-    for key in reversed(keys):
+    for key in reversed(joined):
         for shift in range(0, int(key.max(initial=0)).bit_length(), 16):
             order = order[np.argsort((key[order] >> shift).astype(np.uint16), kind="stable")]
     return order

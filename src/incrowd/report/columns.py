@@ -109,4 +109,4 @@ def _with(story: ColumnStory, picture: Picture) -> ColumnStory:
 
 
 def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}"
+    return note if note[1:2] == " " else f"{note[:1].upper()}{note[1:]}"  # k and l are written small

@@ -27,7 +27,8 @@ _FREE_TEXT = 40  # mean length from which text is prose
 _NAMES_PEOPLE = re.compile(
     r"(?:^|[^a-z])(?:(?:first|last|sur|middle|family|given|full|user|vor|nach|familien)?[ _-]?names?|e-?mails?|"
     r"(?:tele)?phone|telefon|mobile?|handy|street|stra(?:ss|ß)e|address|adresse|ssn|iban|passport|"
-    r"uuid|notes?|notiz|comments?|kommentar|remarks?|bemerkung)(?:$|[^a-z])",
+    r"uuid|notes?|notiz|comments?|kommentar|remarks?|bemerkung|"
+    r"(?:pr[eé])?noms?|apellidos?|cognome|courriel|correo|氏名|姓名|名前|住所|電話|メール)(?:$|[^a-z])",
     re.IGNORECASE,
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -47,6 +48,7 @@ def propose(
         guess, why_sensitive = _guess_sensitive(frame.drop(target) if target is not None else frame)
         sensitive = [guess]
     missing_tokens += tuple(token for token in _among_numbers(frame) if token not in missing_tokens)
+    has_class = target is not None or len(sensitive) == 1
     attributes = []
     for column in frame.iter_columns():
         if column.name in sensitive:
@@ -55,7 +57,7 @@ def propose(
         elif column.name == target:
             attributes.append(Attribute(column.name, Role.OTHER, type=_type(column), why=_TARGET))
         else:
-            attributes.append(_attribute(column, missing_tokens))
+            attributes.append(_attribute(column, missing_tokens, has_class=has_class))
     if not any(attribute.role is Role.QUASI for attribute in attributes):
         fact = "No column looks like a quasi-identifier: all others are empty or identify people"
         raise SchemaError(fact, "write the schema by hand, or check that this is the right table")
@@ -94,7 +96,7 @@ def _is_typed(text: pl.Series) -> bool:
     return type_of(guessed(text)) != "str" or bool(len(known) and known.str.contains(_PADDED).all())
 
 
-def _attribute(column: pl.Series, missing_tokens: tuple[str, ...]) -> Attribute:
+def _attribute(column: pl.Series, missing_tokens: tuple[str, ...], *, has_class: bool) -> Attribute:
     note = ""
     if column.dtype == pl.String() and missing_tokens:
         cleaned = without_tokens(column, missing_tokens)
@@ -111,7 +113,7 @@ def _attribute(column: pl.Series, missing_tokens: tuple[str, ...]) -> Attribute:
         why_not = _why_identifier(values, kind, distinct)
     if why_not:
         return Attribute(column.name, Role.IDENTIFIER, type=_type(column), why=why_not)
-    spec, why = _hierarchy(values, kind, distinct, code)
+    spec, why = _hierarchy(values, kind, distinct, code, has_class=has_class)
     found_attribute = Attribute(column.name, Role.QUASI, spec, _type(column), why + note)
     return _with_suspects(found_attribute, find_suspects(column))
 
@@ -159,13 +161,12 @@ def _is_counter(values: pl.Series) -> bool:
 def propose_hierarchy(column: pl.Series, *, has_class: bool = True) -> tuple[Spec | None, str]:
     """Return what the values of a column may become, and why; without a class, none that needs one."""
     values = column.drop_nulls()
-    spec, why = _hierarchy(values, type_of(column), values.n_unique(), find_code_column(values))
-    if spec is None or has_class or not spec.supervised:
-        return spec, why
-    return propose_for_names(values, has_class=False)
+    return _hierarchy(values, type_of(column), values.n_unique(), find_code_column(values), has_class=has_class)
 
 
-def _hierarchy(values: pl.Series, kind: str, distinct: int, code: CodeColumn | None) -> tuple[Spec | None, str]:
+def _hierarchy(
+    values: pl.Series, kind: str, distinct: int, code: CodeColumn | None, *, has_class: bool
+) -> tuple[Spec | None, str]:
     if code is not None and (kind == "int" or distinct > _SUPPRESS_ONLY):
         return Intervals() if code.numbers else prefixes_for(distinct), code.why
     if kind == "date":
@@ -179,7 +180,7 @@ def _hierarchy(values: pl.Series, kind: str, distinct: int, code: CodeColumn | N
         return dates(), f"dates as text, {distinct} distinct"
     if distinct <= _MOST_ORDERED and (ordered := _in_order(text)) is not None:
         return ordered
-    return propose_for_names(text)
+    return propose_for_names(text, has_class=has_class)
 
 
 def _in_order(text: pl.Series) -> tuple[Spec, str] | None:

@@ -71,9 +71,18 @@ def load(path: Path) -> Schema:
     except OSError as error:
         fact = f"The schema '{path}' cannot be read: {error.strerror or error}"
         raise SchemaError(fact, "make one with: incrowd init data.csv -o data.toml") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError:
+        pass  # its message would quote a byte
+    except tomllib.TOMLDecodeError as error:
         fact = f"The schema '{path}' is not valid TOML: {error}"
         raise SchemaError(fact, "fix that line") from error
+    else:
+        return _checked(data, path)
+    fact = f"'{path}' is no schema: it is not text in UTF-8"
+    raise SchemaError(fact, "give the TOML file that init wrote, or save it as UTF-8")
+
+
+def _checked(data: dict[str, Any], path: Path) -> Schema:
     unknown = sorted(set(data) - _SETTINGS)
     if unknown:
         fact = f"The schema '{path}' has the unknown setting {', '.join(map(repr, unknown))}"

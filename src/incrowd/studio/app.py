@@ -29,6 +29,11 @@ from incrowd.studio.projects import Projects
 
 _LOOK_EVERY = 0.2  # seconds between looks at a job
 _MOST_FIELDS = 20000
+# As in `incrowd.io.FORMATS`, which the first page does not wait for.
+_SUFFIXES = (
+    ".csv,.tsv,.txt,.gz,.bz2,.xz,.zst,.zip,.parquet,.pq,.arrow,.feather,.ipc,.xlsx,.xls,.db,.sqlite,.sqlite3,.duckdb,.ddb,"
+    ".sav,.zsav,.por,.dta,.sas7bdat,.xpt"
+)
 _PAGES = {
     "data": ("GET", "pages_table", "data"),
     "reread": ("POST", "pages_table", "reread"),
@@ -54,6 +59,7 @@ _PAGES = {
     "schema.toml": ("GET", "pages_table", "schema_file"),
     "release.zip": ("GET", "pages_result", "release_file"),
     "private.zip": ("GET", "pages_result", "private_file"),
+    "report.pdf": ("GET", "pages_result", "report_pdf"),
     "report.html": ("GET", "pages_result", "report_file"),
 }
 """Pages of a project: how they are asked for, and the function that answers; loaded when they are needed."""
@@ -158,7 +164,7 @@ async def _start(projects: Projects, _request: Request) -> Response:
         problem = None if opening.error is None else explain(opening.error, {})
     return render(
         "start.html", projects=list(projects.all.values()), project=None, here="start", opening=projects.opening,
-        error=problem,
+        error=problem, suffixes=_SUFFIXES,
     )  # fmt: skip
 
 
@@ -179,7 +185,8 @@ async def _upload(projects: Projects, request: Request) -> Response:
         stored = f"table{table_suffix(name)}"
         folder = projects.room()
         await _take(request, folder, stored)
-        project = await run_in_threadpool(projects.add, name, folder / stored, folder)
+        how = {key: value for key, value in request.query_params.items() if key in ("part", "encoding", "delimiter")}
+        project = await run_in_threadpool(projects.add, name, folder / stored, folder, how=how)
     except IncrowdError as error:
         return JSONResponse({"fact": error.fact, "hint": error.hint}, 400)
     return JSONResponse({"page": f"/p/{project.id}/data"})

@@ -21,20 +21,31 @@ def as_argument(name: str) -> str:
     return f"./{name}" if name.startswith("-") else name
 
 
+def as_number(value: float) -> str:
+    """Return a number as a command takes it, all of its digits.
+
+    >>> as_number(1000000), as_number(2.0), as_number(1.3333333333)
+    ('1000000', '2', '1.3333333333')
+    """
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
 def table_suffix(name: str) -> str:
     """Return the suffix under which a table is kept: one of those that we know, in our own spelling."""
     from incrowd import io
 
-    return _known_suffix(name, [suffix for entry in io.FORMATS for suffix in entry.suffixes])
+    known = [suffix for entry in io.FORMATS for suffix in entry.suffixes]
+    # An archive may be named as it likes: what it holds tells the format.
+    return _known_suffix(name, [*known, ".zip"])
 
 
 def model_suffix(name: str) -> str:
     """Return the same of a model, or of a table of rules."""
     from incrowd import io
-    from incrowd.audit.files import DUMPS, PICKLES, SKOPS
+    from incrowd.audit.files import DUMPS, EXCHANGED, PICKLES, SKOPS
 
     return _known_suffix(
-        name, [*PICKLES, SKOPS, *DUMPS, *(suffix for entry in io.FORMATS for suffix in entry.suffixes)]
+        name, [*PICKLES, SKOPS, *DUMPS, *EXCHANGED, *(suffix for entry in io.FORMATS for suffix in entry.suffixes)]
     )
 
 

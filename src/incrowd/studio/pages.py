@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -87,8 +88,20 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(steps=STEPS, version=__version__, stages=_STAGES, counted=counted)
-    environment.filters.update(share=_share, thousands=_thousands)
+    environment.filters.update(share=_share, thousands=_thousands, in_pages=in_pages)
     return environment
+
+
+def in_pages(text: str) -> str:
+    """Return a sentence of the schema's and the command line's words in those of the pages.
+
+    >>> in_pages("'99' in 3 rows may mean missing: then set missing = [99]")
+    "'99' in 3 rows may mean missing: then tick it on the page Data"
+    >>> in_pages("'age' has '99', which may mean missing; if so, set missing = [99] in the schema.")
+    "'age' has '99', which may mean missing; if so, tick it on the page Data."
+    """
+    text = re.sub(r"\bset missing = \[.*\](?: in the schema)?", "tick it on the page Data", text)
+    return text.replace(" (docs: hierarchies)", "").replace("make it quasi", "it may recognize people")
 
 
 def _share(value: float | None) -> str:

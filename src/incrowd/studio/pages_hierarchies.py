@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from incrowd import workflow
 from incrowd.errors import IncrowdError, ParameterError
+from incrowd.studio.names import explain
 from incrowd.studio.pages import Form, back_to, render, whole
 from incrowd.studio.project import Project
 from incrowd.studio.sending import send
@@ -136,7 +137,9 @@ def tree_file(project: Project, form: Form) -> Response:
         fact = f"Column {name!r} becomes ranges, which have no groups to write"
         raise ParameterError(fact, "choose a tree first")
     is_arx = form.text("form") != "header"
-    return send(trees.level_text(found, project.folder, arx=is_arx).encode(), f"tree-{number}.csv", "text/csv")
+    with project.room() as folder:
+        written = trees.level_text(found, folder, arx=is_arx)
+    return send(written.encode(), f"tree-{number}.csv", "text/csv")
 
 
 def _numbered(project: Project) -> list[tuple[int, str]]:
@@ -170,8 +173,12 @@ def _of_tree(project: Project, name: str, tree: Tree) -> HierarchyReport:
     from incrowd.hierarchy import Taxonomy
     from incrowd.hierarchy.tree_files import columns_of
 
-    path = trees.read_text(tree.text, tree.form, project.folder)
-    found = Taxonomy.read(path, tree.form, column=name if name in columns_of(path) else None)
+    with project.room() as folder:  # of its own: the page asks again while somebody types, and so may another tab
+        path = trees.read_text(tree.text, tree.form, folder)
+        try:
+            found = Taxonomy.read(path, tree.form, column=name if name in columns_of(path) else None)
+        except IncrowdError as error:
+            raise explain(error, {str(path): "your tree"}) from None
     own = Taxonomy(found.leaves, found.level_names[1:])  # the schema holds the tree itself, not the name of our file
     changed = workflow.revise(project.needs_schema(), hierarchies={name: own})
     return workflow.hierarchy(project.look.frame, name, schema=changed, k=1)

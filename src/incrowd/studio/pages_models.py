@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from incrowd import workflow
 from incrowd.errors import ParameterError
-from incrowd.studio.names import as_argument
+from incrowd.studio.names import as_argument, as_number
 from incrowd.studio.pages import Form, back_to, render
 from incrowd.studio.project import Project
 from incrowd.studio.sending import send
@@ -132,10 +132,10 @@ def _command(project: Project, job: Any) -> str:  # noqa: ANN401
     if project.model.is_rules:
         words += ["--people", str(given["people"])] if given["people"] else list(project.words)
         words += ["--public", ",".join(given["public"]), "-k", str(given["k"])]
-        return shlex.join([*words, *(["--rounding", f"{given['rounding']:g}"] if given["rounding"] else [])])
+        return shlex.join([*words, *(["--rounding", as_number(given["rounding"])] if given["rounding"] else [])])
     words += [*project.words, "-s", "schema.toml", "-k", str(given["k"])]
-    words += ["-l", f"{given['l']:g}"] if given["l"] is not None else []
-    words += ["--max-confidence", f"{given['max_confidence']:g}"] if given["max_confidence"] is not None else []
+    words += ["-l", as_number(given["l"])] if given["l"] is not None else []
+    words += ["--max-confidence", as_number(given["max_confidence"])] if given["max_confidence"] is not None else []
     words += [f"--{name.replace('_', '-')}" for name in ("class_public", "trust") if given[name]]
     return shlex.join(words)
 

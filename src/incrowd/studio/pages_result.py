@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
 
 from incrowd import io, workflow
-from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.errors import InfeasibleError, MissingDependencyError, ParameterError
 from incrowd.publish import default_method, find_publisher, methods, publisher_names
+from incrowd.report.pdf import find_chromium, save_pdf
 from incrowd.studio.charts import charts_of
 from incrowd.studio.jobs import Job
 from incrowd.studio.pages import Form, back_to, render, whole
@@ -71,7 +73,7 @@ def result(project: Project, form: Form) -> Response:
         outcome=project.latest, attacking=attacking, reporting=reporting,
         error=_error(project, job), attack_error=_error(project, attacking), report_error=_error(project, reporting),
         closest=_closest(job), expected=workflow.expect(schema, {"l": given.get("l")}) if given.get("l") else (),
-        chosen=bool(form.text("k")), here="result",
+        chosen=bool(form.text("k")), can_print=_can_print(), here="result",
     )  # fmt: skip
 
 
@@ -98,7 +100,8 @@ def report(project: Project, _form: Form) -> Response:
     reading = project.needs_schema().reading
 
     def work(run: workflow.Run) -> Path:
-        path.unlink(missing_ok=True)
+        for earlier in (path, path.with_suffix(".pdf")):
+            earlier.unlink(missing_ok=True)
         workflow.report(folder, project.source, output=path, reading=reading, run=run)
         return path
 
@@ -108,11 +111,30 @@ def report(project: Project, _form: Form) -> Response:
 
 def report_file(project: Project, _form: Form) -> Response:
     """Send the report."""
+    return send(_report(project).read_bytes(), "report.html", "text/html")
+
+
+def report_pdf(project: Project, _form: Form) -> Response:
+    """Send the report as PDF; it is printed when somebody asks for it."""
+    page = _report(project)
+    printed = page.with_suffix(".pdf")
+    if not printed.exists():
+        save_pdf(page.read_text(encoding="utf-8"), printed)
+    return send(printed.read_bytes(), "report.pdf", "application/pdf")
+
+
+def _report(project: Project) -> Path:
     job = project.jobs.get("report")
     if job is None or job.state != "done":
         fact = "There is no report yet"
         raise ParameterError(fact, "make one on the page Result")
-    return send(Path(job.result).read_bytes(), "report.html", "text/html")
+    return Path(job.result)
+
+
+def _can_print() -> bool:
+    with suppress(MissingDependencyError):
+        return bool(find_chromium())
+    return False
 
 
 def save(project: Project, form: Form) -> Response:
@@ -158,7 +180,7 @@ def project_file(project: Project, _form: Form) -> Response:
 def _defaults(project: Project) -> dict[str, Any]:
     possible = [k for k in _KS if 4 * k <= project.look.rows] or [2]
     usual = default_method(project.needs_schema())
-    return {"methods": list(dict.fromkeys([usual, "mondrian"])), "k": possible[-4:][:4], "classifier": "tree"}
+    return {"methods": list(dict.fromkeys([usual, "mondrian"])), "k": possible[-4:], "classifier": "tree"}
 
 
 def _usual_k(project: Project) -> int:

@@ -6,8 +6,10 @@ import json
 import secrets
 import shlex
 import shutil
+import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import IncrowdError, ParameterError
 from incrowd.runs import Run
 from incrowd.studio.jobs import Job
-from incrowd.studio.names import explain
+from incrowd.studio.names import as_number, explain
 
 if TYPE_CHECKING:  # the first page does not wait for what only tables need
     from incrowd import io, workflow
@@ -141,8 +143,11 @@ class Project:
         from incrowd import workflow
 
         schema = self.needs_schema()
-        free = {n for n, r in roles.items() if r in ("sensitive", "other")}
-        self.schema = workflow.revise(schema, roles=roles, kinds=kinds, target=target if target in free else "")
+        wanted = {name: roles.get(name, attribute.role.value) for name, attribute in schema.attributes.items()}
+        secret = [name for name, role in wanted.items() if role == "sensitive"]
+        if target not in secret and wanted.get(target) != "other":
+            target = secret[0] if len(secret) > 1 else ""  # of several, the page shows the first
+        self.schema = workflow.revise(schema, roles=roles, kinds=kinds, target=target)
 
     def set_hierarchy(self, column: str, spec: Spec | None) -> None:
         """Give a quasi-identifier a hierarchy."""
@@ -270,20 +275,50 @@ class Project:
         words = ["incrowd", "publish", *self.words, "-s", "schema.toml"]
         words += ["-m", method] if method else []
         for name, value in parameters.items():
-            words += [f"-{name}", f"{value:g}"] if name in ("k", "l", "t") else [f"--{name}", f"{value:g}"]
+            words += [f"-{name}" if name in ("k", "l", "t") else f"--{name}", as_number(value)]
         return (*words, "-o", "release")
+
+    @property
+    def tried(self) -> str:
+        """The command that repeats what was tried; empty before, and where there is no class to compare by."""
+        job = self.jobs.get("tradeoff")
+        if job is None or job.state != "done" or not job.result.cv:
+            return ""
+        given = {"-m": job.given["methods"], "-k": map(str, job.given["k"]), "--classifiers": [job.result.classifier]}
+        words = ["incrowd", "compare", *self.words, "-s", "schema.toml"]
+        words += [word for option, values in given.items() for word in (option, ",".join(values))]
+        return shlex.join([*words, "--cv", str(job.result.cv), "--samples", "1"])
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The commands that repeat the check, the attacks and the report of a release."""
+        from incrowd.io.reading import FILE_SETTINGS
+
+        reading = self.needs_schema().reading
+        given = {name: value for name in FILE_SETTINGS if (value := getattr(reading, name))}
+        how = [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+        return tuple(
+            shlex.join(["incrowd", *verb, "--original", *self.words, *how])
+            for verb in (("verify", "release"), ("attack", "release"), ("report", "release", "-o", "report.html"))
+        )
+
+    @contextmanager
+    def room(self) -> Iterator[Path]:
+        """Yield a folder for what one request puts aside."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            yield Path(name)
 
     def kept(self) -> dict[str, bytes]:
         """Return the project without its data, as files that the command line understands."""
         schema = self.needs_schema()
-        path = self.folder / "schema.toml"
-        path.unlink(missing_ok=True)
-        schema.to_toml(path)
-        files = {"schema.toml": path.read_bytes()}
+        with self.room() as folder:
+            schema.to_toml(folder / "schema.toml")
+            files = {"schema.toml": (folder / "schema.toml").read_bytes()}
         results = {name: job.result.to_dict() for name, job in self.jobs.items() if name in ("tradeoff", "attack")
                    and job.state == "done"}  # fmt: skip
         if self.latest is not None:
-            files["publish.sh"] = f"# run it beside the table\n{self.latest.command}\n".encode()
+            commands = "\n".join([self.latest.command, *self.checks])
+            files["publish.sh"] = f"# run it beside the table\n{commands}\n".encode()
             results["verdict"] = self.latest.verdict.to_dict()
             results["release"] = self.latest.publication.release.manifest.to_dict()
         for name, found in results.items():
@@ -296,8 +331,7 @@ class Project:
 
     def explain(self, error: BaseException) -> IncrowdError:
         """Return an error for people: with the file's own name in place of ours, and nothing of a bug but its place."""
-        names = {str(self.source): self.name, str(self.folder / "tree.csv"): "your tree",
-                 str(self.folder / "tree.json"): "your tree"}  # fmt: skip
+        names = {str(self.source): self.name}
         if self.model is not None:
             names |= {str(self.model.path): self.model.name, self.model.path.name: self.model.name}
         return explain(error, names)

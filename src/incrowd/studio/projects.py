@@ -5,14 +5,18 @@ from __future__ import annotations
 import secrets
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError
 from incrowd.runs import Run
 from incrowd.studio.jobs import Job
 from incrowd.studio.names import as_argument, explain, shown_name
 from incrowd.studio.project import Project
+
+if TYPE_CHECKING:
+    from incrowd import io
 
 _HEAD_START = 0.3  # seconds for a browser to get the style sheet and the script of the first page
 
@@ -42,9 +46,12 @@ class Projects:
         self.opening: Job | None = None
         self.later: Callable[[], object] | None = None
 
-    def open(self, path: Path) -> Callable[[], Job]:
-        """Announce a table of this computer, and return what begins to read it."""
-        name = shown_name(path.name)
+    def open(self, data: Path | str) -> Callable[[], Job]:
+        """Announce a table of this computer, or of a database by its address, and return what begins to read it."""
+        if isinstance(data, str):
+            asked = self.opening = Job("open", {"name": "the database"}, turn=self.turn, stage="starting")
+            return lambda: asked.start(lambda _run: self.add_database(data, ""))
+        path, name = data, shown_name(data.name)
         job = self.opening = Job("open", {"name": name}, turn=self.turn, stage="starting")
         return lambda: job.start(lambda run: self.add(name, path, self.room(), run=run))
 
@@ -57,7 +64,14 @@ class Projects:
             timer.start()
 
     def add(
-        self, name: str, source: Path, folder: Path, *, words: tuple[str, ...] = (), run: Run | None = None
+        self,
+        name: str,
+        source: Path,
+        folder: Path,
+        *,
+        words: tuple[str, ...] = (),
+        how: Mapping[str, str] | None = None,
+        run: Run | None = None,
     ) -> Project:
         """Read a table and make a project of it; one that cannot be read leaves nothing behind.
 
@@ -65,11 +79,14 @@ class Projects:
         ----------
         words
             How a command names the table, if not by its name.
+        how
+            Encoding, delimiter, and sheet or table (`part`), as far as somebody said them.
         """
-        from incrowd import io, workflow
+        from incrowd import workflow
 
         try:
-            found = workflow.look(source, run=run)
+            reading = _reading(source, how or {})
+            found = workflow.look(source, reading=reading, run=run)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, Exception):
@@ -83,7 +100,7 @@ class Projects:
             found,
             self.turn,
             words=words or (as_argument(name),),
-            reading=io.Reading(),
+            reading=reading,
         )
         project.propose()
         self.all[project.id] = project
@@ -125,6 +142,18 @@ class Projects:
         """Stop all work."""
         opening = [self.opening] if self.opening is not None else []
         _end([*opening, *(job for project in self.all.values() for job in project.jobs.values())])
+
+
+def _reading(source: Path, how: Mapping[str, str]) -> io.Reading:
+    """Return how a table is to be read; a part is a sheet of a workbook, or a table of a database."""
+    from incrowd import io
+
+    given = {name: value.strip() for name, value in how.items() if value.strip()}
+    part = given.pop("part", None)
+    form = io.find_format(source)
+    if part is not None:
+        given["sheet" if form is not None and form.name.startswith("Excel") else "table"] = part
+    return io.Reading(**given)  # type: ignore[arg-type]
 
 
 def _end(jobs: list[Job]) -> None:

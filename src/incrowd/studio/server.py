@@ -44,7 +44,7 @@ def run(
     with _listening(port) as listener, private_folder() as folder, _silent(folder):
         number = listener.getsockname()[1]
         projects = Projects(folder)
-        projects.later = _load_libraries if data is None else projects.open(_existing(Path(data)))
+        projects.later = _load_libraries if data is None else projects.open(_existing(data))
         server = _Server(
             uvicorn.Config(
                 Guard(make_app(projects), port=number, token=token), log_config=None, log_level="critical",
@@ -96,9 +96,18 @@ def _silent(folder: Path) -> Iterator[None]:
         tempfile.tempdir = earlier
 
 
-def _existing(path: Path) -> Path:
-    """Return the whole path of a table; one that is not there ends the command before a page is shown."""
+def _existing(data: str | Path) -> Path | str:
+    """Return the whole path of a table; one that is not there ends the command before a page is shown.
+
+    The address of a database is returned as it is.
+    """
+    if "://" in str(data):
+        return str(data)
+    path = Path(data)
     if not path.exists():
+        if "@" in str(data):  # perhaps a mistyped address, with a password in it
+            fact = "There is no such file, and the address of a database has :// behind its kind"
+            raise InputError(fact, "write it like this: postgresql://user@host/name#table")
         fact = f"There is no file '{path}'"
         raise InputError(fact, "check the path, or start without a file and choose one on the page")
     return path.absolute()

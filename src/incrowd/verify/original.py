@@ -218,7 +218,9 @@ def row_map_problems(rows: Array, n_released: int, n_input: int) -> list[str]:
         return [f"it has {len(rows)} entries for {n_released} released rows"]
     if len(rows) and (rows.min() < 0 or rows.max() >= n_input):
         return [f"it points outside the {n_input} originals"]
-    twice = len(rows) - pl.Series(rows).n_unique()
+    seen = np.zeros(n_input, np.bool_)
+    seen[rows] = True
+    twice = len(rows) - int(np.count_nonzero(seen))
     return [f"it points {twice} times to an original that another row has"] if twice else []
 
 

@@ -14,7 +14,7 @@ from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cel
 from incrowd.verify.labels import write_leaves, write_range, write_value
 from incrowd.verify.manifest import Claims, Sensitive
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
-from incrowd.verify.rows import Frame
+from incrowd.verify.rows import Frame, values_at
 from incrowd.verify.verdict import Findings, first_row
 
 
@@ -272,7 +272,7 @@ def cell_labels(q: Quasi, payload: Payload, column: int) -> list[str]:
     cells = payload.cells
     some_row = np.empty(len(cells.lo[column]), np.int64)
     some_row[cells.cell[column]] = np.arange(payload.frame.height)
-    first, last = (payload.frame[f"{q.name}{end}"][some_row].to_list() for end in (".lo", ".hi"))
+    first, last = (values_at(payload.frame, f"{q.name}{end}", some_row).to_list() for end in (".lo", ".hi"))
     if isinstance(q, Leaves):
         return [write_leaves(q, a, b) for a, b in zip(first, last, strict=True)]
     return [write_range(a, b) for a, b in zip(first, last, strict=True)]

@@ -50,3 +50,11 @@ class Rows:
 
 
 Frame = pl.DataFrame | Rows
+
+
+def values_at(frame: Frame, name: str, rows: npt.NDArray[np.int64]) -> pl.Series:
+    """Return what some rows have in a column."""
+    if isinstance(frame, pl.DataFrame):
+        return frame[name][rows]
+    values, which = frame.parts[name]
+    return values.gather(rows if which is None else which[rows]).alias(name)

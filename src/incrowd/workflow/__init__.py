@@ -17,6 +17,7 @@ from incrowd.workflow.judging import attack, audit, save_repair, verify
 from incrowd.workflow.looking import Crowds, Look, crowds, look
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
+from incrowd.workflow.repairing import Kept, kept_by_folds, save_refit
 from incrowd.workflow.reporting import report
 from incrowd.workflow.revising import Recipe, carry_over, recipes, revise
 from incrowd.workflow.tradeoffs import TradeOff, trade_off
@@ -24,6 +25,7 @@ from incrowd.workflow.tradeoffs import TradeOff, trade_off
 __all__ = [
     "Crowds",
     "HierarchyReport",
+    "Kept",
     "Look",
     "Progress",
     "Proposal",
@@ -39,12 +41,14 @@ __all__ = [
     "evaluate",
     "expect",
     "hierarchy",
+    "kept_by_folds",
     "look",
     "propose",
     "publish",
     "recipes",
     "report",
     "revise",
+    "save_refit",
     "save_repair",
     "trade_off",
     "verify",

@@ -55,9 +55,11 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
         (first, *_) = release.written_tables()
         alone = tuple(tuple((None, _text(cell)) for cell in row) for row in first.head(_SHOWN_ROWS).iter_rows())
         return SideBySide(stories, tuple(first.columns), alone, is_paired=False)
-    shown = release.labelled().head(_SHOWN_ROWS)
-    rows = [None if row < 0 else row for row in private.rows[: shown.height].tolist()]  # filler is nobody's
-    people = original.select(pl.all().gather(rows))
+    labelled = release.labelled()
+    # Rows stand in the order of what is published: the first ones would all be of one crowd.
+    at = sorted({round(n * (labelled.height - 1) / max(1, _SHOWN_ROWS - 1)) for n in range(_SHOWN_ROWS)})
+    rows = [None if row < 0 else row for row in private.rows[at].tolist()]  # filler is nobody's
+    shown, people = labelled[at], original.select(pl.all().gather(rows))
     names = tuple(dict.fromkeys([*(name for name in original.columns if name in shown.columns), *shown.columns]))
     pairs = tuple(
         tuple((_cell(people, row, name), _cell(shown, row, name)) for name in names) for row in range(shown.height)

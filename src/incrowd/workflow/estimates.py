@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import InputError
+from incrowd.runs import duration
 
 _PROCESS = 350 * 2**20  # bytes of a process that has loaded its libraries and kernels
 _STARTING = 2.0  # seconds until they are loaded
@@ -47,7 +48,7 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return it for people: 'about 40 s and 1.2 GB'."""
-        return f"about {_duration(self.seconds)} and {_size(self.memory)}"
+        return f"about {duration(self.seconds)} and {_size(self.memory)}"
 
 
 def estimate(method: str, n_rows: int, n_columns: int) -> Estimate | None:
@@ -133,19 +134,6 @@ def _costs() -> dict[str, dict[str, Any]]:
     text = (files("incrowd.workflow") / "costs.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)["methods"]
     return found
-
-
-def _duration(seconds: float) -> str:
-    """Say how long, as exactly as an estimate is.
-
-    >>> [_duration(seconds) for seconds in (4.4, 43, 130, 8000)]
-    ['4 s', '40 s', '2 minutes', '2.2 hours']
-    """
-    if seconds < 10:
-        return f"{seconds:.0f} s"
-    if seconds < 100:
-        return f"{10 * round(seconds / 10)} s"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def _size(amount: float) -> str:

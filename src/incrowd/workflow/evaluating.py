@@ -39,7 +39,7 @@ def evaluate(
     reading
         How the tables are to be read.
     settings
-        The other parameters of `incrowd.evaluate`: classifiers, samples, training, test_rows, seed.
+        The other parameters of `incrowd.evaluate`: classifiers, samples, training, test_rows, quick, seed.
     """
     from incrowd.evaluate import evaluate as judge
     from incrowd.publish import default_method, make
@@ -61,7 +61,7 @@ def evaluate(
             rows: dict[str, Any] = {"holdout": read_source(test, how, run=work)}
             if original is not None:
                 rows["original"] = read_source(original, how, run=work)
-            return judge(release, **rows, **settings, progress=work)
+            return judge(release, **rows, **settings, progress=work, notice=work.announce)
         if original is not None:
             fact = f"original='{original}' is only for release folders"
             raise ParameterError(fact, "leave it out: a table is published again for each fold")
@@ -73,7 +73,7 @@ def evaluate(
         publisher = make(method or default_method(roles), **given)
         holdout = None if test is None else read_source(test, how, run=work)
         frame = read_source(source, how, run=work)
-        return judge(publisher, frame, roles, cv=cv, holdout=holdout, **settings, progress=work)
+        return judge(publisher, frame, roles, cv=cv, holdout=holdout, **settings, progress=work, notice=work.announce)
 
 
 def compare(

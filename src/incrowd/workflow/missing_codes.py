@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.schema import Schema
+    from incrowd.schema.suspects import Suspect
+
+_NAMED = 5  # columns of a note
 
 
 def notes_on_codes(frame: pl.DataFrame, schema: Schema, findings: io.Findings) -> list[str]:
@@ -23,7 +26,7 @@ def notes_on_codes(frame: pl.DataFrame, schema: Schema, findings: io.Findings) -
     from incrowd.coding.cleaning import coded_columns, unused_codes
     from incrowd.schema.suspects import find_suspects, line_for
 
-    notes = []
+    notes, likely = [], []
     for name in coded_columns(schema):
         if name not in frame.columns:
             continue  # which is refused later, with a hint
@@ -33,9 +36,19 @@ def notes_on_codes(frame: pl.DataFrame, schema: Schema, findings: io.Findings) -
         if unseen:
             named = " or ".join(map(repr, unseen))
             notes.append(f"No row of {name!r} has {named}, which the schema lists as missing.")
-        suspects = [each for each in find_suspects(frame[name]) if each.code not in attribute.missing]
-        if suspects:
-            what = ", ".join(each.text for each in suspects)
-            line = line_for(suspects)
-            notes.append(f"{name!r} has {what}, which may mean missing; if so, set {line} in the schema.")
-    return notes
+        likely.append([each for each in find_suspects(frame[name]) if each.code not in attribute.missing])
+    by_line: dict[str, list[list[Suspect]]] = {}
+    for suspects in filter(None, likely):
+        by_line.setdefault(line_for(suspects), []).append(suspects)
+    return [*notes, *(_may_be_missing(line, found) for line, found in by_line.items())]
+
+
+def _may_be_missing(line: str, found: list[list[Suspect]]) -> str:
+    """Say which columns have the same values that probably mean missing."""
+    names = [repr(suspects[0].column) for suspects in found]
+    if len(names) == 1:
+        what = ", ".join(each.text for each in found[0])
+        return f"{names[0]} has {what}, which may mean missing; if so, set {line} in the schema."
+    more = f" and {len(names) - _NAMED} more columns" if len(names) > _NAMED else ""
+    what = ", ".join(repr(each.code) for each in found[0])
+    return f"{', '.join(names[:_NAMED])}{more} have {what}, which may mean missing; if so, set {line} in the schema."

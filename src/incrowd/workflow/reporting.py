@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd import io
+from incrowd.errors import ParameterError
 from incrowd.io import Reading
 from incrowd.runs import Run
 from incrowd.workflow.evaluating import evaluate as measure_classifiers
@@ -55,6 +56,9 @@ def report(
     from incrowd.release.elsewhere import digests
     from incrowd.report import Asked, Report, find_chromium, measure
 
+    if output is not None and Path(output).suffix.lower() == ".pdf":
+        fact = f"'{output}' is named as a PDF, and the output is a page of HTML"
+        raise ParameterError(fact, f"give pdf='{output}', or a name such as {Path(output).with_suffix('.html')}")
     for path in (output, pdf):
         if path is not None and not replace:
             io.refuse_existing(Path(path))

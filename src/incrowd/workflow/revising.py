@@ -132,7 +132,8 @@ def carry_over(old: Schema, new: Schema) -> Schema:
         replace(a, why=a.why if a.role.value == "quasi" or a.name not in same else same[a.name].why)
         for a in found.attributes.values()
     )
-    return revise(found, target=old.target) if old.target in found.other else found
+    keeps = old.target in (*found.other, *found.secrets) and [old.target] != found.secrets
+    return revise(found, target=old.target) if keeps else found
 
 
 def _hierarchy(attribute: Attribute, kind: str | None) -> Spec | None:

@@ -55,6 +55,8 @@ class TradeOff:
         How accuracy was measured; empty without a class.
     classifier
         The classifier that was trained.
+    cv
+        Number of folds; 0 without a class.
     """
 
     points: tuple[Point, ...]
@@ -62,6 +64,7 @@ class TradeOff:
     majority: float | None = None
     plan: str = ""
     classifier: str = ""
+    cv: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -111,6 +114,7 @@ def trade_off(
         majority=done.get("majority"),
         plan=found.about["plan"],
         classifier=classifier,
+        cv=cv,
     )
 
 

@@ -12,13 +12,18 @@ function upload(form) {
   const input = form.querySelector("input[type=file]");
   const status = form.querySelector("[data-status]");
   const box = form.querySelector("[data-error]");
+  const again = form.querySelector("[data-again]");
+  let latest = null;
 
   async function send(file) {
+    latest = file;
     box.hidden = true;
     status.textContent = `Reading ${file.name} …`;
+    const fields = [...form.querySelectorAll("[data-how] input")].filter((field) => field.value.trim());
+    const how = new URLSearchParams(fields.map((field) => [field.name, field.value]));
     let answer = null;
     try {
-      const response = await fetch(form.dataset.upload, {
+      const response = await fetch(form.dataset.upload + (fields.length ? `?${how}` : ""), {
         method: "POST",
         headers: {"X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream"},
         body: file,
@@ -37,7 +42,13 @@ function upload(form) {
     box.querySelector(".hint").textContent = answer.hint ? `Next step: ${answer.hint}` : "";
     box.hidden = false;
     input.value = "";
+    if (again) {
+      form.querySelector("[data-how]").open = true;
+      again.disabled = false;
+    }
   }
+
+  if (again) again.addEventListener("click", () => send(latest));
 
   input.addEventListener("change", () => input.files.length && send(input.files[0]));
   if (input.files.length) send(input.files[0]); // chosen before this script was there
@@ -85,6 +96,7 @@ function roles() {
   if (!form) return;
   const live = document.getElementById("live");
   const said = document.getElementById("said");
+  let counting = 0;
 
   function show(text, isFine) {
     if (!isFine) return;
@@ -92,6 +104,16 @@ function roles() {
     live.innerHTML = text; // our own page, in which everything is escaped
     said.textContent = live.querySelector("[data-summary]").textContent;
     if (focused === "target") document.getElementById("target").focus();
+    count();
+  }
+
+  // What takes longer to count comes after the rest; an answer that is overtaken is thrown away.
+  async function count() {
+    const mine = ++counting;
+    if (!live.querySelector("[data-later]")) return;
+    const response = await fetch(form.dataset.live);
+    const text = await response.text();
+    if (mine === counting) show(text, response.ok);
   }
 
   const ask = asking(form, form.action, show);
@@ -116,9 +138,7 @@ function roles() {
   for (const column of document.querySelectorAll(".board li")) {
     column.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/plain", column.dataset.number));
   }
-  if (live.querySelector("[data-later]")) {
-    fetch(form.dataset.live).then(async (response) => show(await response.text(), response.ok));
-  }
+  count();
 }
 
 function builder() {
