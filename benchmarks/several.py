@@ -3,8 +3,8 @@
 Occupation and relationship are sensitive, income is the class and published as it is, the six other attributes that a
 neighbour could know are quasi-identifiers; k = 10, and l = 2 of each sensitive column. Loss is LM by exact domains.
 *Retention* is how
-much of what a tree gains over the most frequent class on the raw test part is kept by one trained on the release. Times are
-processor times of `publish`; the ratio is that of both columns to the slower of one.
+much of what a tree gains over the most frequent class, on the raw test part, is kept by one that learns from the
+release. Times are processor times of `publish`; the ratio is that of both columns to the slower of one.
 """
 
 import argparse

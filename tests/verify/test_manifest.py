@@ -195,9 +195,9 @@ REFUSED = [
     ("exact", put("guarantees", 0, value="k"), "manifest", "guarantees[0] is not an object"),
     (
         "exact",
-        put("guarantees", 0, "kind", value="m"),
+        put("guarantees", 0, "kind", value="n"),
         "manifest",
-        "guarantees[0].kind is not one of k, l, t, alpha, lkc",
+        "guarantees[0].kind is not one of k, l, t, alpha, lkc, m, concealment",
     ),
     ("exact", put("guarantees", 0, "k", value=0), "manifest", "guarantees[0].k is not a whole number from 1"),
     ("exact", put("guarantees", 1, "l", value=0.5), "manifest", "guarantees[1].l is not a number from 1"),

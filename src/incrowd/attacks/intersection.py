@@ -9,10 +9,10 @@ be swapped among these people, and every release stays as it is: the rows of two
 person's, so that common crowds say nothing, and the crowd is the group. Whether that holds is looked up in what the
 owner keeps; without it, crowds are intersected as those of any releases.
 
-Compared with the promise of the release under attack: nobody's crowd may fall below k, nobody may be left with one
-value, and combined beliefs beyond the promised share may not be right more often than it. People who fit no row of an
-earlier release were not in it, and it tells nothing about them, but what it counts may: a breach by `differencing` is
-one of this attack, too.
+Compared with the promise of the release under attack: nobody's crowd may fall below k, nobody may be left with their
+value alone (another one is left to somebody whose value changed meanwhile, and tells nothing), and combined beliefs
+beyond the promised share may not be right more often than it. People who fit no row of an earlier release were not in
+it, and it tells nothing about them, but what it counts may: a breach by `differencing` is one of this attack, too.
 
 Cost: as `linking` for each release; crowds are listed pair by pair, and left out where that is too much.
 """
@@ -65,18 +65,20 @@ def attack(given: Given) -> Finding:
         alone = np.max([b.max(axis=1) for b in each], axis=0)
         left = np.all([b > 0 for b in each], axis=0).sum(axis=1)  # products may be as small as they like
         single = (left == 1) & (alone < 1 - 1e-9)
+        told = single & np.all([b[np.arange(scene.n_people), scene.truth] > 0 for b in each], axis=0)
         success = _score(scene, combined, f"value believed with more than {bar:.0%}, all releases together", bar)
         singles = [_score(scene, b, f"the same, from the best of {len(scenes)} releases alone", bar) for b in each]
         baseline = max(singles, key=lambda s: s.right)
         numbers |= {
             "one_value_left": int(single.sum()),
+            "one_value_left_rightly": int(told.sum()),
             "belief_in_truth_mean": float(combined[np.arange(scene.n_people), scene.truth].mean()),
         }
         over = combined.max(axis=1) > bar + _ROUNDING
-        if single.any():
+        if told.any():
             broken = True
-            at_risk = at_risk | single
-            why.append(f"people with a single value left, which no release shows alone: {int(single.sum())}")
+            at_risk = at_risk | told
+            why.append(f"people with a single value left, which no release shows alone: {int(told.sum())}")
         if scene.limit < 1 and success.interval[0] > scene.limit and success.right > baseline.right:
             broken = True
             at_risk = at_risk | over

@@ -43,12 +43,12 @@ _LONGEST_TOKEN, _MOST_TOKENS = 40, 32
 
 _PROMISES: dict[str, dict[str, str]] = {
     "k": {"k": "a whole number from 1"},
-    "concealment": {"k": "a whole number from 1"},
-    "m": {"m": "a whole number from 1"},
     "l": {"l": "a number from 1", "l_kind": "text"},
     "t": {"t": "a number from 0", "ordered": "true or false"},
     "alpha": {"alpha": "a share above 0"},
     "lkc": {"L": "a whole number from 1", "K": "a whole number from 1", "C": "a share above 0"},
+    "m": {"m": "a whole number from 1"},
+    "concealment": {"k": "a whole number from 1"},
 }
 
 
