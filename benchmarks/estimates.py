@@ -127,7 +127,6 @@ def main(arguments):
 
 
 def calibrate(methods):
-    known = json.loads(COSTS.read_text()) if COSTS.exists() else {"methods": {}}
     environment = os.environ | ALONE
     for method in methods:
         command = [sys.executable, "-m", "benchmarks", "estimates", "--one", method]
@@ -137,6 +136,7 @@ def calibrate(methods):
         if not points:
             print(method, done.stderr.splitlines()[-1:])
             continue
+        known = json.loads(COSTS.read_text()) if COSTS.exists() else {"methods": {}}
         known["methods"][method] = fit(points)
         print(method, known["methods"][method], flush=True)
         write(known)

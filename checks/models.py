@@ -264,6 +264,8 @@ def _try_repair(
         mended = found.repair()
     except (ic.InfeasibleError, ic.IncompatibleError):
         return
+    if kind in ("xgboost", "lightgbm"):  # nothing was wrong: it is the file itself, which only its library can ask
+        return
     if at_risk(mended, frame, public, found.k, class_public=class_public):
         tally.wrong.append(f"seed {seed}: {kind}, the repaired model is not safe")
         return

@@ -17,12 +17,16 @@ CONSTRAINTS = [
     {"t": 0.3},
     {"t": 0.3, "ordered": True},
     {"alpha": 0.7},
+    {"beta": 0.6},
+    {"beta": 1.5, "enhanced": True, "delta": 1.5},
     {"l": 1.2, "t": 0.5, "alpha": 0.8},
 ]
 
 # Given in every test: parameters without a default, or ones that make a search short.
 ALWAYS = {
     "iacc": {"delta_c": None, "delta_d": None},
+    "k_optimal": {"looks": 20},
+    "iyengar": {"population": 10, "rounds": 30},
     "dmpd": {"generations": 2, "population": 6},
     "pareto_dmpd": {"generations": 2, "population": 6},
 }
@@ -61,6 +65,8 @@ OPTIONS = {
     "dmpd": [{"suppress": 0.4}, {"suppress": 0.6, "l": 1.1, "inducer": "naive_bayes"}],
     "pareto_dmpd": [{"l": 1.3, "suppress": 0.4, "archive": 3}],
     "pais": [{"score": "discernibility"}],
+    "iyengar": [{"loss": "cm"}, {"points": 5, "l": 1.3}],
+    "k_optimal": [{"loss": "cm"}, {"points": 5, "l": 1.3}],
 }
 
 

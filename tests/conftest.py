@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from incrowd.kernels import jit
 from postgres_server import postgres  # noqa: F401 - a fixture of all tests
+from spark_session import spark  # noqa: F401 - a fixture of all tests
 
 settings.register_profile(  # the same tables on every machine: new ones are looked for by ./dev slow and the gauntlet
     "fast", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

@@ -45,3 +45,19 @@ def suppressed(members, sensitive, holds):
     while others and (not keeps(members[others[0]]) or (gone and not keeps(gone))):
         gone += members[others.pop(0)]
     return set(gone)
+
+
+def savings(table, costs, k, share):
+    """How much each node saves: rows of its groups of k cost what they do there, others a share of their roots."""
+    codes = [tuple(int(x) for x in row) for row in table.codes]
+    found = {}
+    for levels in product(*(range(1, n_levels(h) + 1) for h in table.hierarchies)):
+        bounds = [level_bounds(h, level)[0] for h, level in zip(table.hierarchies, levels, strict=True)]
+        cells = [tuple(int(lo[x]) for lo, x in zip(bounds, row, strict=True)) for row in codes]
+        found[levels] = sum(
+            share * costs[m][0][x] - costs[m][level - 1][x]
+            for cell, row in zip(cells, codes, strict=True)
+            if cells.count(cell) >= k
+            for m, (x, level) in enumerate(zip(row, levels, strict=True))
+        )
+    return found

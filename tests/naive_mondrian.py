@@ -5,7 +5,10 @@ from collections import Counter
 from fractions import Fraction
 
 
-def holds(values, table, *, k=1, l=1, l_kind="frequency", c=3.0, t=None, ordered=False, alpha=None):
+def holds(
+    values, table, *, k=1, l=1, l_kind="frequency", c=3.0, t=None, ordered=False, alpha=None, beta=None,
+    enhanced=False, delta=None,
+):  # fmt: skip
     """Does a group with these sensitive values keep the constraints, given all values of the table?"""
     n, counts = len(values), Counter(values)
     if n < k:
@@ -25,7 +28,21 @@ def holds(values, table, *, k=1, l=1, l_kind="frequency", c=3.0, t=None, ordered
         ranked = sorted(counts.values(), reverse=True)
         if not ranked[0] < Fraction(str(c)) * sum(ranked[l - 1 :]):
             return False
+    if not alike(counts, n, Counter(table), beta, enhanced, delta):
+        return False
     return t is None or distance(values, table, ordered) <= t + 1e-12
+
+
+def alike(counts, n, table, beta, enhanced, delta):
+    """Does no value gain too much on its share in the table, or change it too much?"""
+    for value, total in table.items():
+        p, q = Fraction(total, sum(table.values())), Fraction(counts[value], n)
+        gain = (q - p) / p
+        if beta is not None and (gain > Fraction(str(beta)) or (enhanced and gain > -math.log(p) + 1e-12)):
+            return False
+        if delta is not None and (q == 0 or abs(math.log2(q / p)) >= delta):
+            return False
+    return True
 
 
 def distance(values, table, ordered):

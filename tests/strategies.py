@@ -1,6 +1,6 @@
 """Random tables: missing values, duplicates, one row, one value, unicode, constant columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from hypothesis import strategies as st
@@ -21,6 +21,9 @@ class Drawn:
         frame, schema = self.frame, self.schema
         if constraints.get("ordered"):
             frame = frame.with_columns(pl.col("class").rank("dense").cast(pl.Int64))
+        if constraints.get("tree"):
+            own = [replace(a, hierarchy=ic.balanced(2)) if n == "class" else a for n, a in schema.attributes.items()]
+            schema = ic.Schema.of(own, missing=schema.missing, rest=schema.rest)
         if constraints.get("mode") == "paper":
             kept = [attribute for name, attribute in schema.attributes.items() if name not in schema.other]
             schema = ic.Schema.of(kept, rest="drop")

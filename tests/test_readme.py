@@ -1,4 +1,4 @@
-"""The README shows what really happens."""
+"""The README and the tour show what really happens."""
 
 import re
 import shutil
@@ -9,21 +9,28 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 
 
-def test_every_command_prints_what_the_readme_shows():
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
+def test_every_command_prints_what_the_page_shows(page):
     sys.path.insert(0, str(ROOT / "docs"))
     from render import rendered
 
-    assert rendered(README) == README, "run: .venv/bin/python docs/render.py README.md"
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert rendered(text) == text, f"run: .venv/bin/python docs/render.py {page}"
 
 
 def test_python_examples_run(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    (tmp_path / "docs").mkdir()
+    for folder in (tmp_path, tmp_path / "docs"):
+        for path in (ROOT / "docs").glob("*.csv"):
+            shutil.copy(path, folder)
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
-        exec(code, names)
+    for text in (README, TOUR):
+        names = {}
+        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            exec(code, names)
     assert names["release"].verify(names["frame"]).ok
     assert (tmp_path / "out" / "release.csv").exists()
     assert not names["report"].ok
@@ -37,8 +44,8 @@ def test_links_lead_somewhere(page):
         assert "://" in link or (ROOT / link).exists(), link
 
 
-def test_the_readme_names_every_method():
+def test_the_tour_names_every_method():
     from incrowd.publish import PUBLISHERS
 
     for publisher in PUBLISHERS.values():
-        assert publisher.__name__ in README
+        assert publisher.__name__ in TOUR

@@ -11,12 +11,12 @@ import polars as pl
 
 import incrowd as ic
 from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, sensitive_values, with_gaps
-from checks.gauntlet.several import Asking, more_secrets
+from checks.gauntlet.several import Asking, more_secrets, with_trees
 from incrowd.publish import PUBLISHERS
 
 METHODS = (
     "best_cuts", "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr",
-    "pais", "seqa", "tight_groups", "lattice", "dmpd", "pareto_dmpd",
+    "pais", "seqa", "tight_groups", "lattice", "k_optimal", "iyengar", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _OWN: dict[str, tuple[dict[str, Any], ...]] = {
@@ -24,7 +24,9 @@ _OWN: dict[str, tuple[dict[str, Any], ...]] = {
     "mondrian": ({"recoding": "single"}, {"strict": True}, {"strict": False}, {"cut": "loss"}),
     "tight_groups": ({"sweeps": 0}, {"sweeps": 1}),
     "lattice": ({"suppress": 1.0}, {"suppress": 0.1}, {"local": True}, {"loss": "entropy"}),
-    "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random")),
+    "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random", "best")),
+    "iyengar": ({"rounds": 40, "population": 8}, {"rounds": 40, "population": 8, "points": 3}),
+    "k_optimal": ({"looks": 10}, {"looks": 10, "points": 3}),
 }
 _ODD_NAMES = ("x,y", 'q"1', "ü", "a.b", "two words", "日", "x=y", "line\nbreak", "#1", "0", "row", "name")
 
@@ -139,7 +141,7 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
         asking = more_secrets(draws, name, asking, tokens, plain=plain, always=several)
     publisher = PUBLISHERS[name](**asking.parameters)
     return Case(
-        seed, number, asking.frame, asking.schema, publisher, domains, kinds, asking.parameters, copied, as_arrow,
+        seed, number, asking.frame, with_trees(asking), publisher, domains, kinds, asking.parameters, copied, as_arrow,
         asking.must,
     )  # fmt: skip
 
@@ -269,6 +271,8 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
         found |= {"generations": 2, "population": 4, "folds": 2, "suppress": rng.choice((0.0, 0.1))}
         found |= {"inducer": "naive_bayes"} if rng.random() < 0.9 else {}
         return found | ({"l": l} if asks else {})
+    if method == "iack" and not sensitive and rng.random() < 0.3:
+        found["mode"] = "paper"
     if method == "iacc":
         found |= {"delta_c": rng.choice((0.3, None)), "delta_d": rng.choice((0.5, None))}
     if method in _OWN:
@@ -279,7 +283,13 @@ def _parameters(rng: random.Random, method: str, n: int, *, sensitive: bool, pla
 
 
 def _diversity(rng: random.Random, l: float, *, plain: bool) -> dict[str, Any]:
-    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "alpha", "all"))
+    kind = rng.choice(("frequency", "distinct", "entropy", "recursive", "t", "tree", "alpha", "beta", "delta", "all"))
+    if kind == "tree":
+        return {"t": rng.choice((0.1, 0.3)), "tree": True}
+    if kind == "beta":
+        return {"beta": rng.choice((0.5, 1, 2.5)), "enhanced": rng.random() < 0.5}
+    if kind == "delta":
+        return {"delta": rng.choice((1, 1.5, 3))}
     if kind == "t":
         return {"t": rng.choice((0.1, 0.3, 0.5)), "ordered": not plain and rng.random() < 0.3}
     if kind == "alpha":

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import incrowd as ic
-from checks.gauntlet import plants_files, plants_fuzz, plants_manifest, plants_private, plants_rows, plants_several  # noqa: F401
+from checks.gauntlet import (  # noqa: F401
+    plants_files,
+    plants_fuzz,
+    plants_likeness,
+    plants_manifest,
+    plants_private,
+    plants_rows,
+    plants_several,
+)  # fmt: skip
 from checks.gauntlet.cases import Case
 from checks.gauntlet.forger import Forger, repair_digests
 from checks.gauntlet.oracle import judge

@@ -9,8 +9,8 @@ from typing import Any
 
 from checks.gauntlet.forger import Forger
 from checks.gauntlet.oracle.asked import key
-from checks.gauntlet.oracle.guarantees import NOTHING
-from checks.gauntlet.oracle.promises import holds
+from checks.gauntlet.oracle.guarantees import LATER, NOTHING
+from checks.gauntlet.oracle.promises import along_tree, holds
 from checks.gauntlet.oracle.told import share_columns, told_secrets
 from checks.gauntlet.plants import plant
 
@@ -28,7 +28,9 @@ def _only(f: Forger) -> str | None:
 
 def _promises(f: Forger) -> list[dict[str, Any]]:
     """Return the promises about sensitive values."""
-    return [g for g in f.manifest["guarantees"] if g["kind"] in ("l", "t", "alpha")] if f.is_rows else []
+    return (
+        [g for g in f.manifest["guarantees"] if g["kind"] in ("l", "t", "alpha", "beta", "delta")] if f.is_rows else []
+    )
 
 
 def _exact(f: Forger) -> bool:
@@ -130,7 +132,7 @@ def others_known_said_only(f: Forger, rng: random.Random) -> bool:
 
 def _insert(parameters: dict[str, Any], name: str, value: object) -> None:
     """Write a parameter behind the last limit, where it belongs."""
-    last = max((at for at, own in enumerate(parameters) if own in NOTHING), default=0)
+    last = max((at for at, own in enumerate(parameters) if own in NOTHING and own not in LATER), default=0)
     items = [item for item in parameters.items() if item[0] != name]
     parameters.clear()
     parameters.update([*items[: last + 1], (name, value), *items[last + 1 :]])
@@ -156,7 +158,8 @@ def _crowds(f: Forger, column: str, *, others_known: bool) -> Iterator[tuple[int
 
 def _broken(f: Forger, promise: dict[str, Any]) -> bool:
     known = bool(promise.get("others_known"))
-    return any(not holds(promise, *crowd) for crowd in _crowds(f, promise["column"], others_known=known))
+    asked = along_tree(promise, f.manifest, {name: f.table[name].to_list() for name in _names(f)})
+    return any(not holds(asked, *crowd) for crowd in _crowds(f, promise["column"], others_known=known))
 
 
 @plant(sure=True)
@@ -193,6 +196,8 @@ def limit_of_one_column_broken(f: Forger, rng: random.Random) -> bool:
         "l": [2, 3, 4, 5] if promise.get("l_kind") == "distinct" else [1 + n / 20 for n in range(1, 80)],
         "t": [n / 50 for n in range(50, -1, -1)],
         "alpha": [n / 50 for n in range(50, 0, -1)],
+        "beta": [2.0**-n for n in range(-4, 10)],
+        "delta": [2.0**-n for n in range(-4, 10)],
     }
     for value in steps[name]:
         _set_limit(f, promise, name, value)

@@ -18,7 +18,11 @@ SHARE = 0.2
 ONE_ONLY = ("nhaa", "pais", "dmpd", "pareto_dmpd")
 """Methods that protect one sensitive column."""
 
-_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha")
+KINDS = (
+    "frequency", "frequency", "distinct", "entropy", "recursive", "t", "tree", "ordered", "alpha", "beta", "delta",
+    "all",
+)  # fmt: skip
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
 
 
 @dataclass(frozen=True)
@@ -103,16 +107,33 @@ def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
     l = rng.choice((1.1, 1.2, 1.3)) if plain else rng.choice((1, 1.1, 1.25, 1.5, 2))
     if method in (*ONE_ONLY, "nsvdist"):
         return {"l": rng.choice((1, 2)) if method == "nhaa" else l}
-    kind = rng.choice(("frequency", "frequency", "distinct", "entropy", "recursive", "t", "ordered", "alpha", "all"))
+    kind = rng.choice(KINDS)
     found: dict[str, dict[str, Any]] = {
         "t": {"t": rng.choice((0.2, 0.4, 0.6))},
+        "tree": {"t": rng.choice((0.2, 0.4)), "tree": True},
         "ordered": {"t": 0.4, "ordered": not plain},
         "alpha": {"alpha": rng.choice((0.8, 0.9) if plain else (0.5, 0.7, 0.9))},
+        "beta": {"beta": rng.choice((0.6, 1.5)), "enhanced": rng.random() < 0.5},
+        "delta": {"delta": rng.choice((1.2, 2.5))},
         "all": {"l": l, "t": 0.6, "alpha": 0.95},
         "distinct": {"l": 2, "l_kind": "distinct"},
         "recursive": {"l": 2, "l_kind": "recursive", "c": rng.choice((3.0, 5.0))},
     }
     return found.get(kind, {"l": l, "l_kind": kind})
+
+
+def with_trees(asking: Asking) -> ic.Schema:
+    """Return the schema with a tree for each sensitive column, if closeness is to be measured along one."""
+    own = asking.schema.attributes.values()
+    if not asking.parameters.get("tree") and not any("tree" in each.limits for each in own):
+        return asking.schema
+    return ic.Schema.of(
+        [replace(each, hierarchy=ic.balanced(2)) if each.role is Role.SENSITIVE else each for each in own],
+        target=asking.schema.target,
+        missing=asking.schema.missing,
+        missing_tokens=asking.schema.missing_tokens,
+        rest=asking.schema.rest,
+    )
 
 
 def _must(

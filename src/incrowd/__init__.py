@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from incrowd.attacks import AttackReport, attack
     from incrowd.audit import Audit, audit
     from incrowd.audit.rules import audit_rules
+    from incrowd.baskets import BasketRelease, KmBaskets
     from incrowd.errors import (
         Cancelled,
         HierarchyError,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
         IACc,
         IACk,
         InfoGainMondrian,
+        Iyengar,
+        KOptimal,
         Lattice,
         MInvariance,
         Mondrian,
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
         suppression_curves,
     )
     from incrowd.release import ProjectionRelease, Release, RowRelease
+    from incrowd.risks import SampleRisk, risk
     from incrowd.rules.anonymous import anonymous_rules
     from incrowd.rules.release_rules import compare_rules, rules_from_release
     from incrowd.schema import Schema
@@ -87,6 +91,7 @@ _HOME = {
     "incrowd.attacks": ("AttackReport", "attack"),
     "incrowd.audit": ("Audit", "audit"),
     "incrowd.audit.rules": ("audit_rules",),
+    "incrowd.baskets": ("BasketRelease", "KmBaskets"),
     "incrowd.errors": (
         "Cancelled",
         "HierarchyError",
@@ -129,6 +134,8 @@ _HOME = {
         "IACc",
         "IACk",
         "KACTUS",
+        "KOptimal",
+        "Iyengar",
         "Lattice",
         "InfoGainMondrian",
         "MInvariance",
@@ -154,6 +161,7 @@ _HOME = {
         "suppression_curves",
     ),
     "incrowd.release": ("ProjectionRelease", "Release", "RowRelease"),
+    "incrowd.risks": ("SampleRisk", "risk"),
     "incrowd.schema": ("Schema",),
     "incrowd.verify": ("Verdict", "verify"),
 }
@@ -169,6 +177,7 @@ __all__ = [
     "Anonymizer",
     "AttackReport",
     "Audit",
+    "BasketRelease",
     "BestCuts",
     "Cancelled",
     "Comparison",
@@ -182,9 +191,12 @@ __all__ = [
     "InfoGainMondrian",
     "InputError",
     "Intervals",
+    "Iyengar",
     "KAnonymousClusters",
     "KAnonymousForestClassifier",
     "KAnonymousTreeClassifier",
+    "KOptimal",
+    "KmBaskets",
     "Lattice",
     "MInvariance",
     "MissingDependencyError",
@@ -197,6 +209,7 @@ __all__ = [
     "ProjectionRelease",
     "Release",
     "RowRelease",
+    "SampleRisk",
     "Schema",
     "SchemaError",
     "SeqA",
@@ -230,6 +243,7 @@ __all__ = [
     "read",
     "refit",
     "republish",
+    "risk",
     "rules_from_release",
     "suppression_curves",
     "verify",

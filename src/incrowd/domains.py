@@ -35,7 +35,8 @@ def limits(privacy: Privacy, table: Table) -> Limits:
     """Return what every group of this table must keep."""
     counts = {secret.name: secret.counts(table.sensitive_counts) for secret in table.secrets}
     value_of = [secret.value_of for secret in table.secrets]
-    return limits_of(privacy, table.n_rows, counts, np.array(value_of, np.int32) if len(counts) > 1 else None)
+    combined = np.array(value_of, np.int32) if len(counts) > 1 else None
+    return limits_of(privacy, table.n_rows, counts, combined, {secret.name: secret.nodes for secret in table.secrets})
 
 
 def limits_of(
@@ -43,12 +44,24 @@ def limits_of(
     n_rows: int,
     counts: Mapping[str, npt.NDArray[np.int64]],
     value_of: npt.NDArray[np.int32] | None = None,
+    nodes: Mapping[str, npt.NDArray[np.int32] | None] | None = None,
 ) -> Limits:
-    """Return what every group of so many rows with these counts of sensitive values must keep."""
-    each = [privacy.limits(name).arrays(n_rows) for name in counts] or [privacy.limits().arrays(n_rows)]
+    """Return what every group of so many rows with these counts of sensitive values must keep.
+
+    `nodes` are those of the trees of sensitive columns, [levels x values], the root's level among them.
+    """
+    trees = [None if nodes is None else nodes.get(name) for name in counts]
+    heights = [0 if tree is None else len(tree) for tree in trees]
+    asked = [privacy.limits(name).arrays(n_rows, height) for name, height in zip(counts, heights, strict=True)]
+    each = asked or [privacy.limits().arrays(n_rows)]
     whole, real = (np.array(side) for side in zip(*each, strict=True))
     overall = [own / max(1, own.sum()) for own in counts.values()] or [np.empty(0)]
     first = np.cumsum([0, *map(len, overall)])
-    return Limits(
-        whole, real, np.concatenate(overall), first, np.empty((0, 0), np.int32) if value_of is None else value_of
-    )
+    shares = [privacy.shares(name, own) for name, own in counts.items()]
+    told = np.concatenate(shares) if any(map(len, shares)) else np.empty((0, 4), np.int64)
+    combined = np.empty((0, 0), np.int32) if value_of is None else value_of
+    levels = np.zeros((max([0, *heights]), int(first[-1])), np.int32)
+    for begin, tree in zip(first, trees, strict=False):
+        if tree is not None:
+            levels[: len(tree), begin : begin + tree.shape[1]] = tree
+    return Limits(whole, real, np.concatenate(overall), first, combined, told, levels)

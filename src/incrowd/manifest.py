@@ -13,22 +13,23 @@ from typing import Any, ClassVar
 
 from incrowd.errors import InputError
 
-FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES = 2, 3, 4  # of several sensitive columns; of one of several releases
+FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that 2 and 3 lack
+FORMAT_OF_SERIES = 5
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES)
 ROWS, PROJECTIONS = "rows", "projections"
 
-_NUMBERS = {
-    "k": ("k",),
-    "concealment": ("k",),
-    "m": ("m",),
-    "t": ("t", "ordered"),
-    "alpha": ("alpha",),
-    "lkc": ("L", "K", "C"),
-}
+_NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"),
+            "beta": ("beta", "enhanced"), "delta": ("delta",), "m": ("m",), "concealment": ("k",)}  # fmt: skip
+_MORE = ("beta", "delta")
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One promise and its parameters: ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc`` or ``m``."""
+    """One promise, with the parameters of its kind.
+
+    Kinds are ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, ``beta``, ``delta``, ``m``
+    and ``concealment``.
+    """
 
     kind: str
     k: int | None = None
@@ -41,6 +42,10 @@ class Guarantee:
     L: int | None = None
     K: int | None = None
     C: float | None = None
+    beta: float | None = None
+    enhanced: bool | None = None
+    delta: float | None = None
+    tree: bool | None = None
     column: str | None = None
     others_known: bool = False
     m: int | None = None
@@ -53,6 +58,7 @@ class Guarantee:
         if self.kind in ("m", "concealment"):
             return f"m = {self.m} over all releases" if self.kind == "m" else f"k = {self.k} after matching"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
+        named = " (enhanced)" if self.enhanced else " (tree)" if self.tree else named
         about = f" for {self.column!r}" if self.column is not None else ""
         about += " even if another sensitive column is known" if self.others_known else ""
         return f"{self.kind} = {_number(getattr(self, self.kind))}{named}{about}"
@@ -74,6 +80,13 @@ class Guarantee:
             return f"all releases of the series together leave everybody {self.m} sensitive values, equally likely"
         if self.kind == "concealment":
             return f"whoever matches all people and rows still leaves everybody {self.k} rows"
+        if self.kind == "beta":
+            rise = f"its share in the whole table by more than {self.beta:.4g} of it"
+            rise += f" (or by more than -ln of that share, if that is less; {self.text})" if self.enhanced else ""
+            return f"no share of a {what} exceeds {rise}{known}"
+        if self.kind == "delta":
+            times = f"{2 ** float(self.delta or 0):.4g} times"
+            return f"every {what} is less than {times} as frequent or rare as in the whole table ({self.text})"
         if self.kind == "lkc":
             known = f"any {self.L} known values fit at least {self.K} people"
             return f"{known}, and tell no sensitive value with more than {self.C:.1%}"
@@ -97,6 +110,7 @@ class Guarantee:
         names = own if self.kind == "l" else _NUMBERS[self.kind]
         about: dict[str, Any] = {} if self.column is None else {"column": self.column}
         about |= {"others_known": True} if self.others_known else {}
+        about = {"tree": True} | about if self.tree else about
         return {"kind": self.kind} | {name: getattr(self, name) for name in names} | about
 
     @classmethod
@@ -218,17 +232,24 @@ Quasi = Ranges | Leaves
 
 @dataclass(frozen=True)
 class Sensitive:
-    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts."""
+    """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts.
+
+    Where closeness is promised along its tree, `leaves` are its values and `levels` the names of their nodes.
+    """
 
     name: str
     type: str
     form: str
     values: tuple[Any, ...] | None = None
     counts: tuple[int, ...] | None = None
+    leaves: tuple[Any, ...] | None = None
+    levels: tuple[tuple[str, ...], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        head = {"name": self.name, "type": self.type, "form": self.form}
+        head: dict[str, Any] = {"name": self.name, "type": self.type, "form": self.form}
+        if self.leaves is not None and self.levels is not None:
+            head |= {"leaves": list(self.leaves), "levels": [list(level) for level in self.levels]}
         if self.values is None or self.counts is None:
             return head
         return head | {"values": list(self.values), "counts": list(self.counts)}
@@ -324,7 +345,7 @@ class Manifest:
             raise _unreadable(where) from error
         if not isinstance(data, dict):
             raise _unreadable(where)
-        if data.get("format") not in (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES):
+        if data.get("format") not in FORMATS:
             raise _other_format(data.get("format"), where)
         kind = ProjectionsManifest if data.get("payload") == PROJECTIONS else RowsManifest
         try:
@@ -354,6 +375,8 @@ class RowsManifest(Manifest):
         """The number of the format that this manifest is written in."""
         if self.series is not None:
             return FORMAT_OF_SERIES
+        if any(promise.kind in _MORE or promise.tree for promise in self.guarantees):
+            return FORMAT_OF_MORE
         return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
 
     @property

@@ -1,3 +1,3 @@
 """The version, on a floor of its own."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -132,6 +132,17 @@ def test_report_on_a_broken_release(home, monkeypatch, capsys):  # noqa: F811
     assert (found["ok"], found["judgement"]["status"]) == (False, "broken")
 
 
+def test_rules_of_a_release(home, monkeypatch, capsys):  # noqa: F811
+    checked(monkeypatch, capsys, *PUBLISH, "-k", "2")
+    asked = ("rules", "out", "--min-support", "0.1", "--min-confidence", "0.3", "--cut", "age=40")
+    found = checked(monkeypatch, capsys, *asked, "--original", "data.csv", "-o", "rules.csv")
+    assert found["comparison"]["matched"] + found["comparison"]["false"] == len(found["rules"]) > 0
+    alone = checked(monkeypatch, capsys, *asked)
+    assert (alone["rules"], alone["comparison"]) == (found["rules"], None)
+    checked(monkeypatch, capsys, "audit", "rules.csv", "--public", "work=a", "--people", "20", "-k", "1", codes=(0, 3))
+    checked(monkeypatch, capsys, "rules", "out", "--cut", "age", codes=(2,), name="error")
+
+
 def test_projections(home, monkeypatch, capsys):  # noqa: F811
     typed = (*PUBLISH, "-k", "2", "-m", "dmpd", "--set", "generations=2")
     found = checked(monkeypatch, capsys, *typed)

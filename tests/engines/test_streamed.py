@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 import strategies
 from incrowd import engines, io
-from incrowd.engines import memory, ordering, streamed
+from incrowd.engines import memory, ordering, parts
 from incrowd.publish import make
 from incrowd.verify import row_map
 from incrowd.verify.streamed import verify_dataset
@@ -98,6 +98,9 @@ def test_a_text_file_gives_the_release_of_its_table(little, tmp_path):
     local.save_to(tmp_path / "local", dataset=True)
     assert public_files(tmp_path / "streamed") == public_files(tmp_path / "local")
     assert verify_dataset(tmp_path / "streamed", tmp_path / "people.csv").complete
+    publish(
+        tmp_path / "people.csv", SCHEMA, tmp_path / "without a seed", seed=None
+    )  # columns without a role stay texts
 
 
 def test_a_folder_of_parquet_files_and_a_lazy_frame_are_read(little, tmp_path):
@@ -105,6 +108,7 @@ def test_a_folder_of_parquet_files_and_a_lazy_frame_are_read(little, tmp_path):
     table.mkdir()
     for number, part in enumerate(frame.iter_slices(250)):
         part.write_parquet(table / f"{number}.parquet")
+    frame.head(0).write_parquet(table / "0 empty.parquet")
     publish(table, SCHEMA, tmp_path / "folder")
     publish(frame.lazy(), SCHEMA, tmp_path / "lazy")
     for source, name in ((io.read_as(table, SCHEMA.reading), "folder"), (frame, "lazy")):
@@ -133,7 +137,7 @@ def test_a_damaged_file_and_a_full_disk_leave_nothing(tmp_path, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(streamed, "write_private", full)
+    monkeypatch.setattr(parts, "write_private", full)
     with pytest.raises(ic.InputError, match="No space left"):
         publish(people(), SCHEMA, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]

@@ -59,8 +59,8 @@ def test_an_evaluation_of_a_large_table_says_what_it_left_out_and_what_comes(mon
     assert told[0].endswith("(cv=3, samples=1).")
     assert [line.split(",")[0] for line in told[1:]] == ["After 1 of 3 folds", "After 2 of 3 folds"]
     assert " to go: accuracy tree " in told[1]
-    assert steps[0] == ("evaluating", 0, 12)
-    assert steps[-1] == ("evaluating", 12, 12)
+    assert steps[0] == ("folds", 0, 12)
+    assert steps[-1] == ("folds", 12, 12)
     assert [done for _, done, _ in steps] == sorted({done for _, done, _ in steps})
 
 

@@ -1,6 +1,7 @@
 """The contract of experiments: tasks, run, report; files that say how they were made; runs that go on."""
 
 import json
+import sys
 from dataclasses import replace
 from itertools import product
 
@@ -9,6 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd import plots
+from incrowd.evaluate.provenance import code_of
 from incrowd.experiments import Experiment, Options, Report, Section, Verdict, beside, run_experiment, write_report
 from incrowd.experiments.experiment import incomplete
 
@@ -89,6 +91,19 @@ def test_what_is_finished_can_be_reported_without_the_rest(tmp_path):
     assert found.notes[0].endswith("Incomplete: in all 2 of 4.")
 
 
+def test_what_other_code_computed_is_computed_again_and_told_of_in_a_report_without_that(tmp_path, monkeypatch):
+    run_experiment(EXAMPLE, Options(quick=True), store=tmp_path)
+    for module in ("incrowd.evaluate.runner", "incrowd.experiments.experiment"):
+        monkeypatch.setattr(sys.modules[module], "code_of", lambda _function: "newer")
+    told = run_experiment(EXAMPLE, Options(quick=True), store=tmp_path, finished_only=True)
+    assert RUNS == [0, 1]
+    assert told.notes[0].startswith("2 of 2 cells were computed by earlier code")
+    assert (told.origin.code, told.origin.earlier) == ("newer", 2)
+    renewed = run_experiment(EXAMPLE, Options(quick=True), store=tmp_path)
+    assert RUNS == [0, 1, 0, 1]
+    assert renewed.origin.earlier == 0
+
+
 def test_what_is_incomplete_is_told_by_table_and_classifier():
     named = product(("cmc", "yeast"), ("nb", "j48"), (0, 1))
     wanted = [{"dataset": dataset, "classifier": learner, "fold": fold} for dataset, learner, fold in named]
@@ -105,11 +120,16 @@ def test_files(tmp_path):
     assert data["sections"][0]["rows"][2] == {"x": 2, "ours": 4, "paper": 1.0, "difference": 3.0}
     assert data["made_by"]["command"] == "incrowd bench example"
     assert data["made_by"]["versions"]["incrowd"] == ic.__version__
+    assert data["made_by"]["code"] == code_of(square)
+    assert list(data["made_by"]["commits"].values()) == [4]
+    assert data["made_by"]["settings"] == {"quick": False, "classifiers": [], "datasets": []}
+    assert data["made_by"]["seconds"] >= 0
     text = (tmp_path / "example.md").read_text()
     assert "| 2 | 4 | 1.00 | 3.00 |" in text
     assert "| squares grow | they do | holds |" in text
     assert "![squares | cubes](example.svg)" in text
     assert "`incrowd bench example`" in text
+    assert f"code {code_of(square)}; 0 seconds of one process. Settings: all of it." in text
 
 
 def test_tables_that_an_experiment_lacks():

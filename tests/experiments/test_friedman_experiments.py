@@ -20,6 +20,8 @@ def sample(monkeypatch):
     """1500 rows of each part of Adult; k that fit them."""
     whole = {name: adult.part_of(name).sample(1500, seed=1) for name in ("adult", "adult_test")}
     monkeypatch.setattr(friedman, "part_of", whole.__getitem__)
+    monkeypatch.setattr(friedman_table6, "_LOOKS", 20)
+    monkeypatch.setattr(friedman_table6, "_ROUNDS", 20)
     monkeypatch.setattr(friedman_curves, "QUICK_KS", (5, 50))
     monkeypatch.setattr(friedman_curves, "QUICK_LIMITS", (80, 99))
     return whole
@@ -33,6 +35,11 @@ def test_table6_end_to_end(sample, tmp_path):
     assert frame["difference"].to_list() == (frame["ours"] - frame["paper"]).to_list()
     assert frame["leaves"].is_sorted(descending=True)
     assert 0 < frame["ours"].min() < 1500 * 0.25
+    rivals = found.sections[1].frame
+    assert rivals["k"].to_list() == frame["k"].to_list()
+    assert (rivals["of all at least"] <= rivals["KOptimal"]).all()
+    assert (rivals["of all at least"] <= rivals["Iyengar"]).all()
+    assert 0 < rivals["Iyengar"].min() < 1500 * 0.25
     assert found.notes[0] == "1500 training and 1500 test rows, complete ones only."
     found.draw()
 
@@ -91,12 +98,21 @@ def test_verdicts_can_go_either_way():
 
 
 def test_verdicts_of_table6_can_fail():
-    tasks = friedman_table6.tasks(Options())
+    trees, best, evolved = (friedman_table6.tasks(Options())[at : at + 4] for at in (0, 4, 8))
     sums = (5190, 5335, 5379, 5500)
-    made = [(task, {"cm": cm, "leaves": 9, "seconds": 9.0}) for task, cm in zip(tasks, sums, strict=True)]
+    made = [(task, {"cm": cm, "leaves": 9, "seconds": 9.0}) for task, cm in zip(trees, sums, strict=True)]
+    searched = {"cost_at_least": 2000.0, "star_rows": 7, "seconds": 1.0}
+    for task, cm, worse in zip(best, sums, evolved, strict=True):
+        made += [(task, searched | {"cost": cm}), (worse, searched | {"cost": cm + 100})]
     found = friedman_table6.report(made, Options())
     assert found.sections[0].frame["difference"].to_list() == [-8, 62, 0, 61]
-    assert holding(found) == [False, False, True, False]
+    assert holding(found) == [False, False, True, False, True]
+    assert found.sections[1].frame["percent above"].to_list() == pytest.approx([0, 100 * 5 / 5330, 0, 100 * 40 / 5460])
+    made = [
+        (task, result | {"cost": 5520.0}) if task["method"] == "k_optimal" else (task, result) for task, result in made
+    ]
+    assert holding(friedman_table6.report(made, Options()))[-1] is False
+    assert holding(friedman_table6.report(made, Options(quick=True)))[-1] is None
 
 
 def test_published_figures_agree_with_the_text():

@@ -64,69 +64,14 @@ def test_table4_end_to_end(small, tmp_path):
     found.draw()
 
 
-def test_a_report_goes_on_from_an_earlier_one(small, tmp_path):
-    table4, asked = experiment("nsvdist-table4"), ["bench", "nsvdist-table4", "--quick", "--datasets", "cmc"]
-    places = ["--store", str(tmp_path / "store"), "-o", str(tmp_path)]
-    for learner in ("tree", "naive_bayes"):
-        first = CliRunner().invoke(app, [*asked, "--classifiers", learner, *places])
-        assert first.exit_code == 0, first.output
-        (tmp_path / "nsvdist-table4.json").rename(tmp_path / f"{learner}.json")
-    both = Options(quick=True, classifiers=("tree", "naive_bayes"), datasets=("cmc",))
-    at_once = run_experiment(table4, both, store=tmp_path / "store")
-    parts = Options(**vars(both) | {"earlier": (str(tmp_path / "tree.json"), str(tmp_path / "naive_bayes.json"))})
-    joined = run_experiment(table4, parts, finished_only=True)
-    for one, other in zip(at_once.sections[:-2], joined.sections[:-2], strict=True):
-        assert (one.title, one.frame.rows()) == (other.title, other.frame.rows())
-    assert any("From an earlier run" in note and "tree: cmc; naive_bayes: cmc." in note for note in joined.notes)
-    assert not any("Incomplete" in note for note in joined.notes)
-
-
-@pytest.mark.slow
-def test_what_is_computed_now_stands_before_what_was_said_earlier(small, tmp_path):
-    table4, places = experiment("nsvdist-table4"), ["--store", str(tmp_path), "-o", str(tmp_path)]
-    asked = ["bench", "nsvdist-table4", "--quick", "--datasets", "cmc", "--classifiers", "tree"]
-    assert CliRunner().invoke(app, [*asked, *places]).exit_code == 0
-    report = tmp_path / "nsvdist-table4.json"
-    told = json.loads(report.read_text())
-    for row in next(section for section in told["sections"] if section["title"] == "Averages")["rows"]:
-        row["accuracy"] = 1.0
-    report.write_text(json.dumps(told))
-    options = Options(**vars(OPTIONS) | {"earlier": (str(report),)})
-    mine = run_experiment(table4, options, store=tmp_path, finished_only=True)
-    assert mine.sections[-1].frame["accuracy"].min() > 1
-    assert not any("earlier" in note for note in mine.notes)
-    theirs = run_experiment(table4, options, store=tmp_path)
-    assert theirs.sections[-1].frame["accuracy"].max() == 1
-    (file,) = tmp_path.glob("*.jsonl")
-    tasks = [line for line in file.read_text().splitlines() if '"method": "majority"' in line]
-    file.write_text("\n".join(tasks) + "\n")
-    mixed = run_experiment(table4, options, store=tmp_path, finished_only=True).sections[-1].frame
-    assert mixed.height == theirs.sections[-1].frame.height
-    assert mixed.filter(pl.col("accuracy") > 1)["method"].to_list() == ["majority"]
-
-
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [("{", "is no report"), ("[]", "is no report"), ('{"sections": []}', "says nothing of what nsvdist")],
-)
-def test_a_file_that_is_no_earlier_report_is_refused(tmp_path, text, fact):
-    (tmp_path / "strange.json").write_text(text)
-    options = Options(**vars(OPTIONS) | {"earlier": (str(tmp_path / "strange.json"),)})
-    with pytest.raises(ic.InputError, match=fact):
-        run_experiment(experiment("nsvdist-table4"), options)
-
-
-def test_an_earlier_report_has_to_fit(small, tmp_path):
-    asked = ["bench", "nsvdist-table4", "--quick", "--datasets", "CMC", "--classifiers", "tree", "-o", str(tmp_path)]
-    assert CliRunner().invoke(app, asked).exit_code == 0
-    report = str(tmp_path / "nsvdist-table4.json")
-    for name, options, fact in (
-        ("nsvdist-table4", Options(**vars(OPTIONS) | {"quick": False, "earlier": (report,)}), "says nothing of what"),
-        ("nsvdist-table4", Options(**vars(OPTIONS) | {"earlier": (report, report)}), "in another earlier report too"),
-        ("nsvdist-fig1", Options(datasets=("cmc",), earlier=(report,)), "cannot go on from an earlier one"),
-    ):
-        with pytest.raises(ic.IncrowdError, match=fact):
-            run_experiment(experiment(name), options, finished_only=True)
+def test_a_quick_run_spares_large_tables_slow_classifiers():
+    quick, asked = Options(quick=True), Options(quick=True, classifiers=("libsvm",))
+    for name in ("nsvdist-table4", "nsvdist-figs2-4", "class-aware-unseen"):
+        tasks = experiment(name).tasks(quick)
+        large = {task["classifier"] for task in tasks if task["dataset"] in nsvdist.LARGE}
+        assert large <= {"j48", "nb"}
+        assert any(task["classifier"] not in large for task in tasks)
+        assert any(task["dataset"] in nsvdist.LARGE for task in experiment(name).tasks(asked))
 
 
 def test_experiments_refuse_what_they_do_not_have():

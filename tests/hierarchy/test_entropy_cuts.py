@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from naive_mdl import naive_levels
+from naive_mdl import kononenko, naive_levels
 
-from incrowd.errors import HierarchyError
+from incrowd.errors import HierarchyError, ParameterError
 from incrowd.hierarchy import mdl
 from incrowd.hierarchy.entropy_cuts import nested_cuts
 
@@ -26,6 +26,23 @@ def test_equals_the_slow_one(rows, times):
     n = len(set(xs))
     expected = [level for level in naive_levels(xs, ys)[::-1] if len(level) not in (1, n)]
     assert [[node[0] for node in level] for level in inner(tree)] == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=1, max_size=30), st.integers(1, 4))
+def test_kononenkos_criterion_equals_the_slow_one(rows, times):
+    rows = sorted(rows * times)
+    xs = sorted({x for x, _ in rows})
+    ys = sorted({y for _, y in rows})
+    counts = np.array([[rows.count((x, y)) for y in ys] for x in xs])
+    expected = [level[1:] for level in naive_levels(*zip(*rows, strict=True), pays=kononenko)]
+    assert [[xs[c] for c in level] for level in nested_cuts(counts, criterion="kononenko")] == expected
+
+
+def test_a_recipe_names_its_criterion():
+    assert mdl("kononenko").to_dict() == {"kind": "mdl", "criterion": "kononenko"}
+    assert mdl().to_dict() == {"kind": "mdl"}
+    with pytest.raises(ParameterError, match="criterion is 'gini'"):
+        mdl("gini")
 
 
 def test_known_cuts():

@@ -1,7 +1,9 @@
-"""Friedman, Wolff, Schuster 2008: worked examples of spans and linking attacks (Tables 1, 2, 4, 5; sections 3, 4)."""
+"""Friedman, Wolff, Schuster 2008: worked examples of spans and linking attacks (Tables 1 to 5; sections 2 to 4)."""
 
+import polars as pl
 import pytest
 
+import incrowd as ic
 from incrowd.learn.spans import find_spans, linking_attack
 
 RISK = {"risk": ["good", "bad"]}
@@ -129,3 +131,17 @@ def test_rules_split_a_thousand_customers_into_three_spans(cherries, candles, pe
     assert {len(spans.classes[spans.span_of[i]]) for i in there} == {number}
     assert {int(spans.people[spans.span_of[i]]) for i in there} == {people_there}
     assert spans.level == 30
+
+
+def test_joining_table_3_with_a_census():
+    """Section 2: the original tells Laura's and Ben's incomes, and what Mondrian makes of it tells nobody's."""
+    original = pl.DataFrame({"zip": ["11001", "11001", "12033", "12045"], "income": ["High", "Low", "Mid", "High"]})
+    census = {"John": "11001", "Lisa": "11001", "Ben": "12033", "Laura": "12045"}
+    known = {name: original.filter(zip=place)["income"].to_list() for name, place in census.items()}
+    assert {name: incomes[0] for name, incomes in known.items() if len(incomes) == 1} == {"Ben": "Mid", "Laura": "High"}
+    schema = ic.Schema(quasi={"zip": ic.prefixes()}, sensitive="income")
+    published = ic.Mondrian(k=2).publish(original, schema, domains="exact").frame
+    assert sorted(published.rows()) == [("11001", "High"), ("11001", "Low"), ("120**", "High"), ("120**", "Mid")]
+    for name, place in census.items():
+        fitting = {income for cell, income in published.rows() if place.startswith(cell.rstrip("*"))}
+        assert len(fitting) == 2, name

@@ -132,6 +132,15 @@ def test_example_2_table_4_needs_more_than_one_star(method, promised):
     assert sorted(release.frame.select("A1", "A2").rows()) == [("*", "*")] * 4 + [("5-8", "F")] * 4
 
 
+def test_example_2_through_algorithm_1():
+    """Table 4(b) as the paper prints it: one row of stars, alone in its group, which the release says."""
+    with pytest.warns(ic.PrivacyWarning, match="1 row of"):
+        release = ic.IACk(k=3, mode="paper").publish(TABLE_4, SCHEMA_4, domains="exact")
+    assert sorted(release.frame.select("A1", "A2").rows()) == [("*", "*")] + [("1-4", "M")] * 3 + [("5-8", "F")] * 4
+    assert release.manifest.guarantees == (Guarantee("k", k=1),)
+    assert release.verify(TABLE_4).ok
+
+
 def test_example_2_is_what_suppressing_the_one_row_changes():
     """Table 4 (b): the row is alone in its group, and the only one suppressed when a single row is enough."""
     encoded = Table.encode(TABLE_4, SCHEMA_4)
@@ -199,6 +208,16 @@ def test_table_1_c_is_not_10_anonymous(table_1):
     assert sorted(release.frame.select(NAMES).rows()) == sorted(stars)
     assert (release.levels["k"], release.levels["star_rows"]) == (10, 12)
     assert release.verify(frame).ok
+
+
+def test_table_1_c_through_algorithm_1(table_1):
+    """``mode="paper"`` is the algorithm to the letter: Table 1(c) for k = 10, and the promise is what it keeps."""
+    with pytest.warns(ic.PrivacyWarning, match="2 rows of \\* are a group of fewer than 10: this release keeps k = 2"):
+        release = ic.IACk(k=10, mode="paper").publish(*table_1)
+    assert sorted(release.frame.select(NAMES).rows()) == sorted(repeated(ANONYMOUS))
+    assert (release.levels["k"], release.levels["star_rows"]) == (2, 2)
+    assert release.manifest.guarantees == (Guarantee("k", k=2),)
+    assert release.verify(table_1[0]).ok
 
 
 def test_table_1_thresholds_find_the_table(table_1):

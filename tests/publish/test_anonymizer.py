@@ -67,9 +67,12 @@ def test_what_a_method_says_about_its_recoding_is_so(name, settings):
     assert publisher.can_recode() == (name not in WITHOUT_TRANSFORM and getattr(publisher, "strict", True))
 
 
+UNASKED = {"others_known": False, "beta": None, "enhanced": False, "delta": None, "tree": False}
+
+
 def test_parameters_clones_and_searches():
     given = ic.Mondrian(k=5, l=1.5)
-    assert given.get_params() == given.parameters() | {"others_known": False}
+    assert given.get_params() == given.parameters() | UNASKED
     assert clone(given) == given
     assert clone(given) is not given
     assert given.set_params(k=7) is given

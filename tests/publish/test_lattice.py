@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -11,6 +11,8 @@ import naive_lattice
 import naive_mondrian
 from claims import CONSTRAINTS
 from incrowd.coding import Table
+from incrowd.publish.level_search import Search, level_costs, part_of
+from incrowd.publish.local_levels import SHARES, Rounds
 from strategies import tables
 
 
@@ -75,6 +77,29 @@ def test_local_recoding_loses_less():
     whole, local = (ic.Lattice(k=10, local=local).publish(people(), SCHEMA, seed=1) for local in (False, True))
     assert local.loss("lm") < whole.loss("lm")
     assert local.verify(people()).ok
+
+
+@given(tables(max_rows=20), st.integers(1, 4), st.sampled_from(["lm", "monotone_entropy"]))
+def test_each_local_round_takes_the_node_that_saves_most(drawn, k, loss):
+    """Bounds of earlier rounds never hide a better node."""
+    table = Table.encode(drawn.frame, drawn.schema)
+    assume(k <= table.n_rows)
+    costs = level_costs(table, loss)
+    search = Search.of(table, table, costs, ic.Lattice(k=k).privacy(), k, 1.0)
+    rounds = Rounds(table, search, lambda *_: None, None)
+    for share in SHARES:
+        rounds.raise_share(share)
+        while True:
+            rows, n_done = rounds.rows, len(rounds.done)
+            if not rounds.publish_best() and len(rounds.done) == n_done:
+                break
+            if len(rounds.done) > n_done:
+                saved = naive_lattice.savings(part_of(table, rows), costs, k, share)
+                levels = rounds.done[-1][1].generalized.levels
+                assert saved[levels] == pytest.approx(max(saved.values()))
+                assert saved[levels] > 0
+    n_published = sum(int((~found.left).sum()) for _, found in rounds.done)
+    assert n_published + len(rounds.rows) == table.n_rows
 
 
 def test_new_rows_are_recoded_alike():

@@ -136,6 +136,20 @@ def test_unique_rows_and_the_columns_that_make_them_so():
     assert measure_uniqueness(frame, ["c"]).text == "0 of 4 rows (0%) are unique by the one quasi-identifier"
 
 
+@pytest.mark.parametrize("form", ["{}%", "{},50 €", "$ {}", "{} kg", "{} kr"])
+def test_numbers_with_units_are_told_from_names(form):
+    frame = pl.DataFrame(
+        {"pay": [form.format(i) for i in range(40)], "age": [*range(20, 40)] * 2, "ill": ["x", "y"] * 20}
+    )
+    found = ic.Schema.propose(frame, sensitive="ill")
+    assert found.attributes["pay"].why.startswith("numbers with a unit")
+    assert (
+        not ic.Schema.propose(frame.with_columns(pay=pl.col("pay") + "!"), sensitive="ill")
+        .attributes["pay"]
+        .why.startswith("numbers")
+    )
+
+
 def test_several_sensitive_columns_have_no_class_to_order_names_by(tmp_path):
     n = 60
     names = {"job": [f"{'abcde'[i % 5]}{'xyz'[i % 3]}" for i in range(n)], "age": [20 + i % 30 for i in range(n)]}

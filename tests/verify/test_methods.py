@@ -30,6 +30,9 @@ GIVEN = [
     ("lattice", {}),
     ("lattice", {"suppress": 0.05, "loss": "entropy", "seconds": 2.5}),
     ("lattice", {"local": True, "l": 1.5}),
+    ("k_optimal", {"l": 1.5}),
+    ("iyengar", {"loss": "cm", "points": 20, "population": 5, "rounds": 9}),
+    ("k_optimal", {"loss": "cm", "points": 20, "looks": 5, "seconds": 2.5}),
     ("iack", {"alpha": 1}),
     ("iacc", {"delta_c": None}),
     ("tree", {"gain": "gini"}),
@@ -90,7 +93,17 @@ def test_evidence_of_methods():
 
 PROBES = [None, True, "auto", [], [["a"]], -1, 0, 1, 2, 3, 10**9, 10**9 + 1, 2**63 - 1, 2**63, -0.5, 1e-13, 0.25, 0.5,
           0.51, 1.0, 1.5, 1e9, 1.1e9, float("inf"), float("nan")]  # fmt: skip
-FROM = {"k": 1, "sweeps": 0, "passes": 1, "population": 1, "generations": 0, "folds": 2}
+FROM = {
+    "k": 1,
+    "points": 1,
+    "looks": 1,
+    "rounds": 0,
+    "sweeps": 0,
+    "passes": 1,
+    "population": 1,
+    "generations": 0,
+    "folds": 2,
+}
 FROM_OR_NULL = {"runs": 1, "min_rows": 1, "L": 1, "cluster": 1, "patience": 1, "archive": 2}
 SHARES = {"crossover": True, "mutation": True, "suppress": True, "C": False}  # and whether 0 is one
 SHARES_OR_NULL = {"t": True, "alpha": False, "max_confidence": False}
@@ -106,7 +119,9 @@ OTHERS = {
 OTHERS |= {"person": [None, "auto"]}
 OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
 OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten", "local")}
-OTHERS |= {name: [] for name in ("l_kind", "recoding", "cut", "gain", "loss", "start", "score", "mode", "inducer")}
+OTHERS |= {
+    name: [] for name in ("l_kind", "recoding", "cut", "gain", "loss", "start", "score", "mode", "inducer", "criterion")
+}
 
 
 def allowed(name):
@@ -139,8 +154,8 @@ RECODED = [
     ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
     ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
     ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
-    ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True),
-    ic.MInvariance(k=2),
+    ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True), ic.KOptimal(k=2),
+    ic.Iyengar(k=2), ic.MInvariance(k=2),
 ]  # fmt: skip
 
 
@@ -166,7 +181,8 @@ def test_what_cells_are_closures_of():
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
         ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
-        ("lattice", "one for a value"), ("lattice", None), ("m_invariance", None),
+        ("lattice", "one for a value"), ("lattice", None), ("k_optimal", "one for a value"),
+        ("iyengar", "one for a value"), ("m_invariance", None),
     }  # fmt: skip
     loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
     assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None

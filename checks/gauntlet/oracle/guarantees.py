@@ -11,8 +11,12 @@ from checks.gauntlet.oracle.asked import Asked
 MORE_K = ("iacc", "pareto_dmpd")
 """Methods that may promise a larger k than they were asked for."""
 
-NOTHING = {"l": 1, "l_kind": "frequency", "c": 3.0, "t": None, "ordered": False, "alpha": None}
+NOTHING = {"l": 1, "l_kind": "frequency", "c": 3.0, "t": None, "ordered": False, "alpha": None,
+           "beta": None, "enhanced": False, "delta": None, "tree": False}  # fmt: skip
 """What is asked of a column of which nothing is."""
+
+LATER = ("beta", "enhanced", "delta", "tree")
+"""What a manifest names only where it is asked for."""
 
 
 def told_parameters(asked: Asked) -> dict[str, Any]:
@@ -72,7 +76,12 @@ def _of_column(given: dict[str, Any]) -> list[dict[str, Any]]:
         recursive = {"c": given.get("c", 3.0)} if kind == "recursive" else {}
         found.append({"kind": "l", "l": l, "l_kind": kind} | recursive)
     if given.get("t") is not None:
-        found.append({"kind": "t", "t": given["t"], "ordered": given.get("ordered", False)})
+        along = {"tree": True} if given.get("tree") else {}
+        found.append({"kind": "t", "t": given["t"], "ordered": given.get("ordered", False)} | along)
     if given.get("alpha") is not None:
         found.append({"kind": "alpha", "alpha": given["alpha"]})
+    if given.get("beta") is not None:
+        found.append({"kind": "beta", "beta": given["beta"], "enhanced": given.get("enhanced", False)})
+    if given.get("delta") is not None:
+        found.append({"kind": "delta", "delta": given["delta"]})
     return found

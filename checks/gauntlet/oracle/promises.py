@@ -1,4 +1,4 @@
-"""The promises: k, l of four kinds, t, alpha, LKC, counted with whole numbers and fractions."""
+"""The promises: k, l of four kinds, t, alpha, LKC, beta and delta, counted with whole numbers and fractions."""
 
 from __future__ import annotations
 
@@ -26,11 +26,25 @@ def judge_promises(
 ) -> None:
     """Check every guarantee of a release of rows."""
     if manifest["recoding"] == "homogeneous":
-        _judge_groups(manifest["guarantees"], cells, secrets, problems)
+        _judge_groups([along_tree(g, manifest, secrets) for g in manifest["guarantees"]], cells, secrets, problems)
     elif manifest["recoding"] == "non-homogeneous":
         _judge_each(manifest, table, cells, values, secrets, problems)
     else:
         problems.append("the recoding is neither homogeneous nor non-homogeneous")
+
+
+def along_tree(guarantee: dict[str, Any], manifest: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
+    """Return a promise with the names of the nodes above each value, where it is measured along a tree."""
+    if not guarantee.get("tree"):
+        return guarantee
+    about = next(a for a in told_secrets(manifest) if guarantee.get("column") in (None, a["name"]))
+    values = {key(value): value for value in secrets[about["name"]]}
+    order = sorted(values, key=lambda one: (values[one] is not None, _rank(values[one])))
+    return guarantee | {"above": {one: [level[at] for level in about["levels"]] for at, one in enumerate(order)}}
+
+
+def _rank(value: Any) -> Any:  # noqa: ANN401
+    return value.encode() if isinstance(value, str) else 0 if value is None else value
 
 
 def _judge_groups(
@@ -75,9 +89,27 @@ def holds(guarantee: dict[str, Any], size: int, counts: Counts | None, table: Co
         return size >= guarantee["K"] and top <= Fraction(str(guarantee["C"]))
     if kind == "alpha":
         return top <= Fraction(str(guarantee["alpha"]))
+    if kind in ("beta", "delta"):
+        return alike(guarantee, size, counts, table)
+    if kind == "t" and "above" in guarantee:
+        return tree_distance(counts, table, guarantee["above"]) <= guarantee["t"] + 1e-9
     if kind == "t":
         return distance(counts, table, ordered=guarantee["ordered"]) <= guarantee["t"] + 1e-9
     return diverse(guarantee, size, counts)
+
+
+def alike(guarantee: dict[str, Any], size: int, counts: Counts, table: Counts) -> bool:
+    """Say whether no value gains too much on its share in the table, or changes it too much."""
+    for value, n in table.items():
+        p, q = Fraction(n, sum(table.values())), Fraction(counts[value], size)
+        if guarantee["kind"] == "delta":
+            if q == 0 or abs(math.log2(q / p)) >= guarantee["delta"]:
+                return False
+            continue
+        gain = (q - p) / p
+        if gain > Fraction(str(guarantee["beta"])) or (guarantee["enhanced"] and gain > -math.log(p) + 1e-9):
+            return False
+    return True
 
 
 def diverse(guarantee: dict[str, Any], size: int, counts: Counts) -> bool:
@@ -90,6 +122,28 @@ def diverse(guarantee: dict[str, Any], size: int, counts: Counts) -> bool:
     if guarantee["l_kind"] == "entropy":
         return -sum(n / size * math.log(n / size) for n in ranked) >= math.log(l) - 1e-9
     return ranked[0] < Fraction(str(guarantee["c"])) * sum(ranked[int(l) - 1 :])
+
+
+def tree_distance(counts: Counts, table: Counts, above: dict[Any, list[str]]) -> float:
+    """Return the cost of moving a group's shares to the table's, node by node from the leaves (Li et al. 2007)."""
+    size, whole, height = sum(counts.values()), sum(table.values()), len(next(iter(above.values())))
+    extra = {(value,): Fraction(counts[value], size) - Fraction(table[value], whole) for value in table}
+    cost = Fraction(0)
+    for level in range(height):
+        inside: dict[Any, list[Fraction]] = {}
+        higher: dict[Any, Fraction] = {}
+        for node, own in extra.items():
+            names = above[node[0]] if level == 0 else above[node[1]]
+            parent = (names[level], node[0] if level == 0 else node[1])
+            inside.setdefault(parent[0], []).append(own)
+            higher.setdefault(parent[0], Fraction(0))
+            higher[parent[0]] += own
+        for parts in inside.values():
+            gained = sum((part for part in parts if part > 0), Fraction(0))
+            cost += Fraction(level + 1, height) * min(gained, gained - sum(parts))
+        some = {names[level]: value for value, names in above.items()}
+        extra = {(name, some[name]): own for name, own in higher.items()}
+    return float(cost)
 
 
 def distance(counts: Counts, table: Counts, *, ordered: bool) -> float:

@@ -31,8 +31,9 @@ SECRET_KEYS = {
     "shares": ("name", "type", "form", "values", "counts"),
 }
 PARAMETERS = {
-    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "recoding", "strict", "cut", "runs", "sweeps", "mode", "loss",
-    "presplit", "delta_c", "delta_d", "keep_values", "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
+    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree", "recoding", "strict", "cut",
+    "runs", "sweeps", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
+    "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
     "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known", "concealment",
 }  # fmt: skip
@@ -83,7 +84,10 @@ def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
 def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     """Check what the manifest says of method, guarantees, rows and columns."""
     versions = [manifest["incrowd"], manifest["polars"]]
-    if manifest["format"] != (3 if asked.several else 2) or not all(isinstance(own, str) for own in versions):
+    newer = any(promise["kind"] in ("beta", "delta") or "tree" in promise for promise in manifest["guarantees"])
+    if manifest["format"] != (4 if newer else 3 if asked.several else 2) or not all(
+        isinstance(own, str) for own in versions
+    ):
         problems.append("format or versions are wrong")
     method = manifest["method"]
     if list(method) != ["name", "parameters"] or method["name"] != asked.method:
@@ -132,6 +136,13 @@ def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str
         problems.append("guarantees are missing or said twice")
 
 
+def _secret_keys(entry: dict[str, Any], manifest: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the keys that a sensitive column must be told in: with its tree where closeness is promised along it."""
+    along = [g for g in manifest["guarantees"] if "tree" in g and g.get("column") in (None, entry.get("name"))]
+    known = SECRET_KEYS.get(entry.get("form", ""))
+    return (*known, "leaves", "levels") if known and along else known
+
+
 def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
     manifest, about = found.manifest, told_secrets(found.manifest)
     if [entry.get("name") for entry in manifest["quasi"]] != asked.quasi or manifest["other"] != asked.other:
@@ -140,7 +151,7 @@ def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
         problems.append("the sensitive columns are not those of the schema")
     elif isinstance(manifest["sensitive"], list) != asked.several:
         problems.append("one sensitive column is written by itself, and several are a list")
-    elif any(tuple(entry) != SECRET_KEYS.get(entry.get("form")) or entry["form"] != _form(asked) for entry in about):
+    elif any(_secret_keys(entry, manifest) != tuple(entry) or entry["form"] != _form(asked) for entry in about):
         problems.append("a sensitive column is told in other keys, or in another form than the method's")
     else:
         there, expected = found.dtypes["release"].items(), _expected_columns(manifest, asked)

@@ -135,7 +135,9 @@ def _table(scene: Scene, world: Codes) -> Table:
     private = release.private
     hierarchies = release.hierarchies if private is None else tuple(domain.hierarchy for domain in private.domains)
     values = release.sensitive_values.alias(name)
-    secrets = (Secret(values, np.arange(len(values), dtype=np.int32)),)
+    about = release.manifest.sensitive
+    levels = () if about is None or about.levels is None else about.levels
+    secrets = (Secret(values, np.arange(len(values), dtype=np.int32), levels),)
     return Table(
         schema, hierarchies, scene.exact_codes, world, secrets, pl.DataFrame(),
         np.arange(scene.n_people), scene.n_people, [],

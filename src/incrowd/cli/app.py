@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, auditing, evaluating, hierarchies, proposing, reporting
+from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, mining, proposing, reporting, risking
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -15,6 +15,7 @@ from incrowd.cli.options import (
     IfExists,
     Jobs,
     Json,
+    Master,
     Method,
     Own,
     Private,
@@ -48,7 +49,7 @@ Data = Annotated[
     ),
 ]
 LKinds = "frequency, distinct, entropy or recursive."
-_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha")}
+_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
 
 
 @app.callback(invoke_without_command=True)
@@ -86,6 +87,12 @@ def publish(
         typer.Option("-t", help="Closeness to the table's distribution, 0 to 1; or NAME=VALUE."),
     ] = None,
     alpha: Annotated[list[str] | None, typer.Option(help="Largest share of a sensitive value; or NAME=VALUE.")] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Largest relative gain of a sensitive value's share over the table's.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Largest change of a sensitive value's share: less than 2^DELTA times.")
+    ] = None,
     option: Own = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
@@ -120,11 +127,12 @@ def publish(
     if_exists: Existing = IfExists.FAIL,
     force: Annotated[bool, typer.Option("--force", help="Try it even if the memory will not do.")] = False,
     engine: Annotated[
-        str, typer.Option(help="local, or streamed: by way of the disk, for tables larger than the memory.")
+        str, typer.Option(help="local; streamed: by way of the disk, for tables larger than the memory; or spark.")
     ] = "local",
     memory: Annotated[
-        str | None, typer.Option(help="With --engine streamed: what the run may take; 4GB if not given.")
+        str | None, typer.Option(help="With another engine: what the run may take; 4GB if not given.")
     ] = None,
+    master: Master = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -137,7 +145,8 @@ def publish(
         return
     given: dict[str, Any] = {"k": k, "l_kind": for_each("--l-kind", l_kind, number=False)}
     given |= {"l": for_each("-l", l), "t": for_each("-t", t), "alpha": for_each("--alpha", alpha)}
-    given = {name: given[name] for name in ("k", "l", "l_kind", "t", "alpha")}
+    given |= {"beta": beta, "delta": delta}
+    given = {name: given[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = "Option --l-kind needs -l"
@@ -156,7 +165,7 @@ def publish(
             ledger=ledger, refuse_repeat=refuse_repeat, after=after, insist=insist, excel_safe=excel_safe,
             private=private, append=append,
             replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
-            memory=memory, reading=reading,
+            memory=memory, master=master, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
         )  # fmt: skip
     if not screen.data(done.to_dict()):
@@ -181,6 +190,8 @@ def verify(
     l_kind: Annotated[str, typer.Option(help=LKinds)] = "frequency",
     t: Annotated[float | None, typer.Option("-t", help="The t that it should keep.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
+    beta: Annotated[float | None, typer.Option(help="The beta (basic) that it should keep.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta that it should keep.")] = None,
     private: Private = None,
     after: Annotated[
         Path | None, typer.Option(help="The release before in a series: check that this one goes on with it.")
@@ -188,6 +199,10 @@ def verify(
     by_batches: Annotated[
         bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
     ] = False,
+    engine: Annotated[
+        str | None, typer.Option(help="local; streamed: the same as --by-batches; or spark, for a Parquet dataset.")
+    ] = None,
+    master: Master = None,
     reading: How = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -196,6 +211,7 @@ def verify(
     """Check a release: exit code 3 if a promise is broken, 4 if one could not be checked with the original given."""
     screen = Screen(quiet=quiet, as_json=as_json)
     foreign: dict[str, Any] = {"quasi": names(quasi), "sensitive": sensitive, "k": k, "l": l, "t": t, "alpha": alpha}
+    foreign |= {"beta": beta, "delta": delta}
     foreign = {name: value for name, value in foreign.items() if value is not None}
     if "l" in foreign:
         foreign["l_kind"] = l_kind
@@ -203,8 +219,8 @@ def verify(
         from incrowd import workflow
 
         verdict = workflow.verify(
-            release, original, private=private, after=after, by_batches=by_batches, reading=reading,
-            run=workflow.Run(progress, jobs), **foreign,
+            release, original, private=private, after=after, by_batches=by_batches, engine=engine, master=master,
+            reading=reading, run=workflow.Run(progress, jobs), **foreign,
         )  # fmt: skip
     if not screen.data(verdict.to_dict()):
         screen.verdict(verdict)
@@ -220,6 +236,9 @@ app.command()(reads(evaluating.evaluate))
 app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
+app.command()(reads(risking.risk))
+app.command()(reads(basketing.baskets))
+app.command()(reads(mining.rules))
 
 
 @app.command()
@@ -267,10 +286,10 @@ def bench(
     finished_only: Annotated[
         bool, typer.Option("--finished", help="Report what is in the store, and compute nothing.")
     ] = False,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(help="NAME.json of an earlier run; the tables and classifiers in it are not computed again."),
-    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run all experiments, one after the other.")] = False,
+    index: Annotated[
+        bool, typer.Option("--index", help="Mark the reports that are of earlier code, and list every panel.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -278,23 +297,27 @@ def bench(
     from incrowd.cli import benching
 
     screen = Screen(quiet=quiet, as_json=as_json)
-    if name is None:
+    if index:
+        benching.write_index(screen, output)
+        return
+    if name is None and not every:
         benching.list_experiments(screen)
         return
     if store is not None:
         keep("What is finished is in the store: the same command continues from there.")
-    benching.run(
-        screen,
-        name,
+    run = benching.Run(
         quick=quick,
-        classifiers=classifiers,
-        datasets=datasets,
+        classifiers=benching.names(classifiers),
+        datasets=benching.names(datasets),
         jobs=jobs or 1,
         output=output,
         store=store,
         finished_only=finished_only,
-        earlier=earlier or [],
     )
+    if every:
+        benching.run_all(screen, run)
+    else:
+        benching.run_one(screen, str(name), run)
 
 
 @app.command()

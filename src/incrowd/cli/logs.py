@@ -23,10 +23,11 @@ from incrowd.errors import InputError
 from incrowd.version import __version__
 
 _SAFE = {
-    "alpha", "attack", "attacks", "classifiers", "cv", "data", "datasets", "domains", "earlier", "if-exists", "json",
-    "jobs", "k", "known", "l", "l-kind", "ledger", "loss", "method", "model", "non-members", "original", "output",
-    "people", "plot", "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "samples", "schema", "store",
-    "t", "test", "test-rows", "training", "trust",
+    "alpha", "attack", "attacks", "beta", "classifiers", "cv", "data", "datasets", "delta", "domains", "if-exists",
+    "jobs", "json", "k", "known", "l", "l-kind", "largest", "ledger", "loss", "m", "max-len", "method",
+    "min-confidence", "min-support", "model", "non-members", "original", "output", "people", "plot", "population",
+    "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
+    "schema", "search", "specials", "store", "t", "test", "test-rows", "threshold", "training", "tree", "trust",
 }  # fmt: skip
 """Options whose values are logged: numbers, known words, names of files. Of others: that they were given."""
 

@@ -28,6 +28,7 @@ Private = Annotated[
     Path | None,
     typer.Option(help="Folder for what only the owner keeps; default: OUTPUT.private, for a database TABLE.private."),
 ]
+Master = Annotated[str | None, typer.Option(help="With --engine spark: where Spark runs, such as local[2].")]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
 ]

@@ -211,5 +211,5 @@ def _siblings(context: Any) -> list[str]:  # noqa: ANN401
 
 
 def _closest(name: str, known: Mapping[str, Any], otherwise: str) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.3)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.3 if len(name) > 1 else 1.0)
     return f"did you mean '{near[0]}'?" if near else otherwise

@@ -35,6 +35,8 @@ _REACHED = {
         "estimated accuracy {accuracy:.1%}, by the most frequent class {accuracy_of_class_alone:.1%}"
     ),
     ("t",): "largest distance from the whole table {t:.4g} (t)",
+    ("beta",): "largest relative gain of a sensitive value's share {beta:.4g} (beta)",
+    ("delta",): "largest change of a sensitive value's share {delta:.4g} (delta, of base 2)",
 }
 _DETAILS = {
     "l_frequency", "l_entropy", "l_recursive", "block_min", "originals_per_release_min", "releases_per_original_min",

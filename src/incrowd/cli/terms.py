@@ -15,9 +15,12 @@ OPTIONS = {
     "after": "--after", "alpha": "--alpha",
     "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
+    "basket": "--basket", "beta": "--beta", "item": "--item", "m": "-m", "search": "--search", "delta": "--delta",
     "domains": "--domains", "encoding": "--encoding", "engine": "--engine", "excel_safe": "--excel-safe",
     "force": "--force", "format": "--format", "insist": "--insist",
     "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
+    "largest": "--largest", "population": "--population", "sampling_fraction": "--sampling-fraction",
+    "threshold": "--threshold",
     "l_kind": "--l-kind", "ledger": "--ledger", "memory": "--memory", "n": "--people", "non_members": "--non-members",
     "original": "--original", "pdf": "--pdf", "private": "--private", "public": "--public", "quasi": "--quasi",
     "query": "--query",
@@ -34,29 +37,38 @@ OWN = ("concealment", "cut", "loss", "mode", "person", "recoding", "strict", "su
 VALUES = {
     "--if-exists": "fail, skip or replace",
     "-k": "a whole number, at least 1",
+    "-m": "a whole number, at least 1",
     "-l": "a number, at least 1",
     "-t": "a number from 0 to 1",
     "--alpha": "a number above 0, at most 1",
+    "--beta": "a number above 0",
+    "--delta": "a number above 0",
     "--jobs": "a whole number, at least 1",
     "--depth": "a whole number, at least 1",
     "--known": "a number from 0 to 1",
     "--people": "a whole number, at least 1",
     "--port": "a whole number from 0 to 65535; 0 takes a free port",
+    "--sampling-fraction": "a number above 0, at most 1",
+    "--threshold": "a number above 0, at most 1",
+    "--largest": "a whole number, at least 1",
     "--rounding": "a number from 0 to less than 1",
     "--samples": "a whole number, at least 1",
     "--seed": "a whole number, at least 0",
 }
 _BOTH = re.compile(r"(--?[a-z][\w-]*) \(\w+=[^)]*\)|\w+=\S* \((--?[a-z][^)]*)\)")
+_BARE = re.compile(r"[^ ;|&<>$*?()'\"]+")  # needs no quotes in a shell
 _GIVEN = re.compile(rf"\b({'|'.join([*OPTIONS, *OWN])})=('[^']*'|\"[^\"]*\"|\w[\w.]*)")
 _STATED = re.compile(rf"(?:(?<=^)|(?<= and )|(?<=, ))({'|'.join(OPTIONS)})(?= is\b)")
 _NAMED = re.compile(rf"(?<!['-])\b({'|'.join(name for name in OPTIONS if '_' in name)})\b(?!,)")
 
 
 def as_options(text: str) -> str:
-    """Name options where a message names parameters.
+    r"""Name options where a message names parameters.
 
     >>> as_options("use a whole number, or l_kind='frequency'")
     'use a whole number, or --l-kind frequency'
+    >>> as_options("give thousands=\"'\" or decimal=','")
+    'give --thousands "\'" or --decimal ,'
     >>> as_options("leave strict=True; refuse_repeat needs a ledger; check --people (n=)")
     'leave --set strict=True; --refuse-repeat needs a ledger; check --people'
     """
@@ -68,12 +80,12 @@ def as_options(text: str) -> str:
 
 def _option(given: re.Match[str]) -> str:
     name, value = given[1], given[2]
-    bare = value.strip("'\"")
+    bare = value[1:-1] if value[0] in "'\"" else value
     if name in OWN:
         return f"--set {name}={bare}"
     if value == "True":
         return OPTIONS[name]
-    return f"{OPTIONS[name]} {bare if re.fullmatch(r'[^ ;|&<>$*?()]+', bare) else value}"
+    return f"{OPTIONS[name]} {bare if _BARE.fullmatch(bare) else value}"
 
 
 def is_usage_error(error: BaseException) -> bool:

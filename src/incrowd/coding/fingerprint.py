@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,19 @@ class Fingerprint:
 
     def digest(self) -> bytes:
         """Return the 32 bytes that stand for the rows so far."""
+        return self.of_digests(self.of_columns())
+
+    def of_columns(self) -> dict[str, bytes]:
+        """Return the digest of each column; columns may be taken in by themselves."""
+        return {name: hashed.digest() for name, hashed in self._columns or ()}
+
+    @staticmethod
+    def of_digests(columns: Mapping[str, bytes]) -> bytes:
+        """Return the 32 bytes that stand for a frame from the digests of its columns."""
         whole = hashlib.sha256(_FORM)
-        for name, hashed in self._columns or ():
+        for name, digest in columns.items():
             whole.update(hashlib.sha256(name.encode()).digest())
-            whole.update(hashed.digest())
+            whole.update(digest)
         return whole.digest()
 
 

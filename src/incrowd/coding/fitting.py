@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from incrowd.coding.cleaning import coded_columns, refuse_empty
-from incrowd.errors import HierarchyError, counted
-from incrowd.hierarchy import Hierarchy
+from incrowd.errors import HierarchyError, SchemaError, counted
+from incrowd.hierarchy import Hierarchy, Taxonomy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Weights, as_leaves
 from incrowd.runs import in_threads
 from incrowd.schema import Schema
@@ -87,6 +87,7 @@ class Coding:
     schema: Schema
     hierarchies: tuple[Hierarchy, ...]
     sensitive_values: tuple[pl.Series, ...]
+    trees: tuple[tuple[tuple[str, ...], ...], ...]
 
     @classmethod
     def fit(cls, counts: ValueCounts, schema: Schema, least: float = 1) -> Coding:
@@ -101,8 +102,8 @@ class Coding:
 
         n_values = max(found.height for found in counts.columns.values())
         hierarchies = tuple(in_threads(build, schema.quasi, n_values))
-        values = (as_leaves(counts.columns[name][_VALUE]).unique().sort().alias(name) for name in schema.secrets)
-        return cls(schema, hierarchies, tuple(values))
+        values = [as_leaves(counts.columns[name][_VALUE]).unique().sort().alias(name) for name in schema.secrets]
+        return cls(schema, hierarchies, tuple(values), tuple(_levels_of(own, schema) for own in values))
 
     def encode(self, used: pl.DataFrame) -> tuple[Codes, list[Codes]]:
         """Code cleaned rows: leaves of the quasi-identifiers, [rows x quasi], and each sensitive column's values."""
@@ -113,6 +114,18 @@ class Coding:
 
         list(in_threads(code, range(len(self.hierarchies)), used.height))
         return codes, [_class_codes(as_leaves(used[values.name]), values) for values in self.sensitive_values]
+
+
+def _levels_of(values: pl.Series, schema: Schema) -> tuple[tuple[str, ...], ...]:
+    """Return the names of the nodes above each value of a sensitive column that has a tree, level by level."""
+    if schema.attributes[values.name].hierarchy is None:
+        return ()
+    tree = schema.attributes[values.name].build(values, None)
+    if not isinstance(tree, Taxonomy):
+        fact = f"The hierarchy of the sensitive column {values.name!r} is no tree"
+        raise SchemaError(fact, "give it a taxonomy, or a recipe that makes one, or none")
+    place = encode_column(tree, values).tolist()
+    return tuple(tuple(level[at] for at in place) for level in tree.level_names[1:])
 
 
 def encode_column(hierarchy: Hierarchy, column: pl.Series) -> Codes:

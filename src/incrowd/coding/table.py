@@ -142,7 +142,7 @@ class Table:
         kept = None if weights is None else weights[rows]
         coding = Coding.fit(ValueCounts.of(numbered, schema, kept), schema, least)
         codes, each = coding.encode(numbered)
-        sensitive, secrets = combine(each, coding.sensitive_values)
+        sensitive, secrets = combine(each, coding.sensitive_values, coding.trees)
         dropped = [name for name in frame.columns if name not in used.columns]
         return cls(
             schema,

@@ -7,14 +7,15 @@ from typing import Any
 
 from incrowd.engines.choosing import require_cuts
 from incrowd.engines.released import DatasetRelease
+from incrowd.engines.spark import publish_spark, verify_spark
 from incrowd.engines.streamed import publish_streamed
 from incrowd.errors import ParameterError
 from incrowd.publish.publisher import Publisher
 from incrowd.schema import Schema
 
-__all__ = ["ENGINES", "DatasetRelease", "publish", "publish_streamed", "require_cuts"]
+__all__ = ["ENGINES", "DatasetRelease", "publish", "publish_spark", "publish_streamed", "require_cuts", "verify_spark"]
 
-ENGINES = ("local", "streamed")
+ENGINES = ("local", "streamed", "spark")
 
 
 def publish(
@@ -33,4 +34,9 @@ def publish(
     if output is None:
         fact = f"The engine {engine!r} writes a release and returns no rows"
         raise ParameterError(fact, "name the folder: output='release'")
+    if engine == "spark":
+        return publish_spark(source, schema, publisher, output, **settings)
+    if settings.pop("master", None) is not None:
+        fact = f"Parameter master is for the engine 'spark', and this is {engine!r}"
+        raise ParameterError(fact, "use engine='spark', or leave it out")
     return publish_streamed(source, schema, publisher, output, **settings)

@@ -136,6 +136,56 @@ def _bits(column: pl.Series) -> Int64:
     return np.ascontiguousarray(plain.cast(pl.Int64()).fill_null(0).to_numpy())
 
 
+class Counter:
+    """Counts the distinct rows of some columns, batch by batch.
+
+    Parameters
+    ----------
+    columns
+        The columns.
+    most
+        How many distinct rows, or values of a column, may be kept.
+    also
+        Columns of which the distinct values are wanted, too.
+    """
+
+    def __init__(self, columns: Sequence[str], most: int, also: Sequence[str] = ()) -> None:
+        self.known = {name: Dictionary(name, most) for name in dict.fromkeys([*columns, *also])}
+        self.n_rows = 0
+        self._columns, self._most = list(columns), most
+        self._labels = _Labels(len(columns))
+        self._weights = np.zeros(_SLOTS, np.int64)
+
+    def add(self, batch: pl.DataFrame) -> Int64:
+        """Take in the rows that come next; return the number of each one's distinct row."""
+        labels = self._labels
+        codes = {name: each.encode(batch[name]) for name, each in self.known.items()}
+        numbers = labels.label(np.column_stack([codes[name] for name in self._columns]))
+        if labels.n > self._most:
+            raise _too_many(self._most, self.n_rows + batch.height, labels.n)
+        if len(self._weights) < labels.n:
+            self._weights = np.concatenate([self._weights, np.zeros(max(labels.n, len(self._weights)), np.int64)])
+        self._weights += np.bincount(numbers, minlength=len(self._weights))
+        self.n_rows += batch.height
+        return numbers
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct rows so far."""
+        return self._labels.n
+
+    @property
+    def weights(self) -> Int64:
+        """How many rows are equal to each distinct row."""
+        return self._weights[: self._labels.n].copy()
+
+    def rows(self, values: Mapping[str, pl.Series] | None = None) -> pl.DataFrame:
+        """Return the distinct rows, of the values of each code."""
+        own = values or {name: each.values for name, each in self.known.items()}
+        firsts = self._labels.firsts
+        return pl.DataFrame([own[name].gather(firsts[:, m]) for m, name in enumerate(self._columns)])
+
+
 def find_distinct(
     batches: Batches, columns: Sequence[str], file: Path, most: int, progress: Progress, also: Sequence[str] = ()
 ) -> Distinct:
@@ -150,25 +200,14 @@ def find_distinct(
     also
         Columns of which the distinct values are wanted, too: of text, to find its type.
     """
-    known = {name: Dictionary(name, most) for name in dict.fromkeys([*columns, *(also if batches.is_text else ())])}
-    labels, n_rows = _Labels(len(columns)), 0
-    weights = np.zeros(_SLOTS, np.int64)
+    counter = Counter(columns, most, also if batches.is_text else ())
     progress("counting rows", 0, 0)
     with file.open("wb") as handle:
-        for batch in batches.iterate(list(known)):
-            codes = {name: known[name].encode(batch[name]) for name in known}
-            numbers = labels.label(np.column_stack([codes[name] for name in columns]))
-            if labels.n > most:
-                raise _too_many(most, n_rows + batch.height, labels.n)
-            if len(weights) < labels.n:
-                weights = np.concatenate([weights, np.zeros(max(labels.n, len(weights)), np.int64)])
-            weights += np.bincount(numbers, minlength=len(weights))
-            numbers.astype(np.int32).tofile(handle)
-            n_rows += batch.height
-            progress("counting rows", n_rows, 0)
-    typed, values = _settled(batches, known)
-    rows = pl.DataFrame([values[name].gather(labels.firsts[:, m]) for m, name in enumerate(columns)])
-    return Distinct(rows, weights[: labels.n].copy(), file, typed)
+        for batch in batches.iterate(list(counter.known)):
+            counter.add(batch).astype(np.int32).tofile(handle)
+            progress("counting rows", counter.n_rows, 0)
+    typed, values = _settled(batches, counter.known)
+    return Distinct(counter.rows(values), counter.weights, file, typed)
 
 
 def _settled(batches: Batches, known: Mapping[str, Dictionary]) -> tuple[Batches, Mapping[str, pl.Series]]:

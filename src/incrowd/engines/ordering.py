@@ -90,21 +90,31 @@ class Deal:
             frame = pl.concat([pl.read_ipc(file.read_bytes()) for file in files])
             for file in files:
                 file.unlink()
-            yield frame[self._order(frame, rng)]
-
-    def _order(self, frame: pl.DataFrame, rng: np.random.Generator) -> Int64:
-        shuffled = rng.permutation(frame.height)
-        shown = frame[SHOWN].to_numpy()[shuffled]
-        if not self.other:
-            return shuffled[_stable_order(shown - shown.min())]
-        first = pl.Series("cell", self.shown.cell[shown])
-        keys = [first, *frame.select(self.other)[shuffled].get_columns(), pl.Series("shown", shown)]
-        named = pl.DataFrame([key.alias(str(place)) for place, key in enumerate(keys)]).with_row_index(ROW)
-        by = [str(place) for place in range(len(keys))]
-        return np.asarray(shuffled[named.sort(by, maintain_order=True, nulls_last=False)[ROW].to_numpy()])
+            yield frame[order_of(frame, self.shown.cell, self.other, rng)]
 
     def _file(self, bucket: int, part: int) -> Path:
         return self.folder / f"{bucket}-{part}.arrow"
+
+
+def order_of(frame: pl.DataFrame, cell: Int32, other: Sequence[str], rng: np.random.Generator) -> Int64:
+    """Return the order that rows have in a release, equal ones at random.
+
+    Parameters
+    ----------
+    frame
+        Of each row what it shows, and its *other* columns.
+    cell
+        The number of the cell of what is shown.
+    """
+    shuffled = rng.permutation(frame.height)
+    shown = frame[SHOWN].to_numpy()[shuffled]
+    if not other:
+        return shuffled[_stable_order(shown - shown.min(initial=0))]
+    first = pl.Series("cell", cell[shown])
+    keys = [first, *frame.select(other)[shuffled].get_columns(), pl.Series("shown", shown)]
+    named = pl.DataFrame([key.alias(str(place)) for place, key in enumerate(keys)]).with_row_index(ROW)
+    by = [str(place) for place in range(len(keys))]
+    return np.asarray(shuffled[named.sort(by, maintain_order=True, nulls_last=False)[ROW].to_numpy()])
 
 
 def _stable_order(numbers: Int32) -> Int64:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.engines.choosing import Shown
+from incrowd.release.folder import write_private
 
 PART_ROWS = io.PART_ROWS
 
@@ -40,6 +43,28 @@ class Parts:
         self._number += 1
         self._waiting = [rows.slice(PART_ROWS)]
         self._n_waiting = self._waiting[0].height
+
+
+def finish_folders(shown: Shown, folder: Path, secret: Path, maps: Sequence[Path]) -> None:
+    """Join the pieces of the row map, and write all but the parts, which are there already."""
+    pl.scan_parquet(list(maps), glob=False).sink_parquet(secret / "rows.parquet", maintain_order=True)
+    for file in maps:
+        file.unlink()
+    first = pl.read_parquet(folder / io.part_name(0), n_rows=0)
+    cover = io.Cover.of(shown.release.manifest.to_dict(), {"release": first}, str)
+    (folder / io.DATASET_COVER).write_text(cover.to_json(), encoding="utf-8")
+    write_private(shown.release, folder, secret)
+
+
+@contextmanager
+def spill_folder(secret: Path) -> Iterator[Path]:
+    """Yield a folder for what does not fit the memory; it lies in the staging folder, which only the owner can open."""
+    folder = secret.with_name(f"{secret.name}.spill")
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def repeated(shown: Shown) -> Iterator[pl.DataFrame]:

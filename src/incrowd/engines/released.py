@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from incrowd import io
 from incrowd.engines.choosing import Shown
 from incrowd.manifest import RowsManifest
 from incrowd.release import Release
@@ -43,6 +44,10 @@ class DatasetRelease:
 
     def verify(self, original: Any = None) -> Verdict:  # noqa: ANN401
         """Check it again, batch by batch."""
+        if io.is_spark_frame(original):
+            from incrowd.engines.spark import verify_spark  # noqa: PLC0415 - which makes such releases
+
+            return verify_spark(self.path, original)
         return verify_dataset(self.path, original)
 
     def load(self) -> Any:  # noqa: ANN401

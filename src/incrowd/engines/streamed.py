@@ -10,9 +10,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +23,10 @@ from incrowd.engines.choosing import Shown, choose, columns_of, require_cuts
 from incrowd.engines.distinct import Distinct, find_distinct
 from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.ordering import ROW, SHOWN, Deal
-from incrowd.engines.parts import Parts, repeated, with_others
+from incrowd.engines.parts import Parts, finish_folders, repeated, spill_folder, with_others
 from incrowd.engines.released import DatasetRelease, released
 from incrowd.errors import InputError, SchemaError
 from incrowd.publish.publisher import CellPublisher, Progress, Publisher
-from incrowd.release.folder import write_private
 from incrowd.release.seal import refuse_domains, secret_rng
 from incrowd.schema import Schema
 from incrowd.verify.streamed import check_dataset
@@ -70,7 +67,7 @@ def publish_streamed(
     batches = io.open_batches(source, schema.reading.with_settings(reading), findings)
     schema.check(pl.DataFrame(schema=dict.fromkeys(batches.columns, pl.String())))
     report = progress or (lambda _stage, _done, _total: None)
-    with io.atomic_folders(target, kept, owner_only=[kept]) as (folder, secret), _spill(secret) as spill:
+    with io.atomic_folders(target, kept, owner_only=[kept]) as (folder, secret), spill_folder(secret) as spill:
         run = _Run(batches, schema, method, spill, limit, report)
         shown, distinct = run.choose(seed, domains)
         run.write(shown, distinct, folder, secret)
@@ -138,18 +135,7 @@ class _Run:
             done += frame.height
             self.report("writing", done, n_released)
         parts.close()
-        pl.scan_parquet(maps, glob=False).sink_parquet(secret / "rows.parquet", maintain_order=True)
-        for file in maps:
-            file.unlink()
-        first = parts_head(folder)
-        cover = io.Cover.of(shown.release.manifest.to_dict(), {"release": first}, str)
-        (folder / io.DATASET_COVER).write_text(cover.to_json(), encoding="utf-8")
-        write_private(shown.release, folder, secret)
-
-
-def parts_head(folder: Path) -> pl.DataFrame:
-    """Return the columns of a dataset, without rows."""
-    return pl.read_parquet(folder / io.part_name(0), n_rows=0)
+        finish_folders(shown, folder, secret, maps)
 
 
 def _together(distinct: Distinct, other: list[str]) -> Iterator[tuple[Any, pl.DataFrame]]:
@@ -171,14 +157,3 @@ def _together(distinct: Distinct, other: list[str]) -> Iterator[tuple[Any, pl.Da
 def _changed() -> InputError:
     fact = "The table has another number of rows than when it was read first"
     return InputError(fact, "let nobody write to it until the run is over, and try again")
-
-
-@contextmanager
-def _spill(secret: Path) -> Iterator[Path]:
-    """Yield a folder for what does not fit the memory; it lies in the staging folder, which only the owner can open."""
-    folder = secret.with_name(f"{secret.name}.spill")
-    folder.mkdir(mode=0o700)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -200,15 +200,15 @@ def _of_method(
     records: list[Record] = []
     started = told = time.perf_counter()
     for number, fold in enumerate(parts):
-        asked.report("evaluating", number * n_steps, n * n_steps)
+        asked.report("folds", number * n_steps, n * n_steps)
         start = time.perf_counter()
         release = publisher.publish(fold.train.source, schema, seed=asked.seed)
         seconds = round(time.perf_counter() - start, 4)
-        asked.report("evaluating", number * n_steps + 1, n * n_steps)
+        asked.report("folds", number * n_steps + 1, n * n_steps)
         records += judge_baselines(fold, asked.learners, seed=asked.seed)
         ways = asked.trainings[:1] if release.has_own_classifier else asked.trainings
         for place, way in enumerate(ways):
-            asked.report("evaluating", number * n_steps + 2 + place, n * n_steps)
+            asked.report("folds", number * n_steps + 2 + place, n * n_steps)
             found = _judge(release, fold, asked.learners, **settings | {"trainings": [way]})
             records += [{**record, "publishing": seconds} for record in found]
         about = _about(publisher.name, release.manifest.method.parameters, plan, n, fold, settings)
@@ -219,7 +219,7 @@ def _of_method(
             asked.notice(f"After {number + 1} of {n} folds, {duration(left)} to go: {so_far}.")
         if number == 0:
             shares = about
-    asked.report("evaluating", n * n_steps, n * n_steps)
+    asked.report("folds", n * n_steps, n * n_steps)
     notes = _more_notes(release, asked.trainings)
     # in cross-validation every fold may lack a rare class
     notes += fold.unseen_classes() if holdout is not None else []

@@ -1,8 +1,9 @@
 """Run many tasks of an experiment: in parallel, and again from where it stopped.
 
 A *task* is a dict of JSON values that says everything about one computation, and its result is one too. Every finished
-task is one JSON line, appended to the store at once, under a hash of the function's name, the task and the version of
-incrowd: a run that was killed goes on with what is left. A task that failed is recorded with the reason and tried again
+task is one JSON line, appended to the store at once, under a hash of the function's name and the task, with the commit
+and a fingerprint of the code that computed it (`incrowd.evaluate.provenance`): a run that was killed goes on with what
+is left, and what other code computed is computed again. A task that failed is recorded with the reason and tried again
 next time. The store holds what tasks and results hold; data belong in neither (name them, and add a `fingerprint`). Of
 an error that is not incrowd's own only its kind and place are kept, because its message might quote a value.
 
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -34,8 +36,8 @@ from typing import Any
 import polars as pl
 
 from incrowd.errors import IncrowdError, InputError, ParameterError
+from incrowd.evaluate.provenance import code_of, commit
 from incrowd.runs import workers
-from incrowd.version import __version__
 
 Task = dict[str, Any]
 Function = Callable[[Task], Mapping[str, Any]]
@@ -47,6 +49,26 @@ _FILE = "cells.jsonl"
 _DIED = "The worker process died: too little memory, or a crash in native code"
 
 
+@dataclass(frozen=True)
+class Cell:
+    """What came of a task, and who computed it.
+
+    Attributes
+    ----------
+    result
+        Of the function; ``{"failed": reason}`` if it failed, with a ``"traceback"`` if that was in this run.
+    code, commit
+        The fingerprint of the code that computed it, and its commit where that is known.
+    seconds
+        How long it took.
+    """
+
+    result: Task
+    code: str | None = None
+    commit: str | None = None
+    seconds: float | None = None
+
+
 def run_tasks(
     function: Function,
     tasks: Sequence[Task],
@@ -54,7 +76,22 @@ def run_tasks(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Task]:
-    """Return the result of each task, in their order; equal tasks are computed once.
+    """Return the result of each task, in their order: see `compute_cells`.
+
+    A failed task is ``{"failed": reason}``, with a ``"traceback"`` if it failed in this run (never in the store).
+    Numbers that are not finite come back as ``None``.
+    """
+    return [cell.result for cell in compute_cells(function, tasks, store, jobs, progress)]
+
+
+def compute_cells(
+    function: Function,
+    tasks: Sequence[Task],
+    store: str | Path | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[Cell]:
+    """Return what came of each task, in their order; equal tasks are computed once.
 
     Parameters
     ----------
@@ -64,17 +101,12 @@ def run_tasks(
     tasks
         What to compute.
     store
-        File of finished tasks, or a folder for it; without one, nothing is kept.
+        File of finished tasks, or a folder for it; without one, nothing is kept. What other code computed than that of
+        today is computed again.
     jobs
         Number of processes; with 1 everything happens in this one.
     progress
         Called with ("tasks", done, total) after each task; what it raises ends the run, and what is finished is kept.
-
-    Returns
-    -------
-    list of dict
-        A failed task is ``{"failed": reason}``, with a ``"traceback"`` if it failed in this run (never in the store).
-        Numbers that are not finite come back as ``None``.
     """
     if jobs < 1:
         fact = f"jobs is {jobs}"
@@ -83,16 +115,27 @@ def run_tasks(
     keys = [key_of(function, task) for task in tasks]
     wanted = dict(zip(keys, tasks, strict=True))
     file = None if store is None else store_file(store)
-    found = {} if file is None else {key: line["result"] for key, line in finished(file).items() if key in wanted}
+    made = {"code": code_of(function), "commit": commit()}
+    kept = {} if file is None else kept_cells(file)
+    found = {key: kept[key] for key in wanted if key in kept and kept[key].code == made["code"]}
     todo = {key: task for key, task in wanted.items() if key not in found}
     report("tasks", len(found), len(wanted))
     for key, outcome in _outcomes(function, todo, min(jobs, len(todo))):
-        found[key] = outcome.get("result", {name: outcome[name] for name in ("failed", "traceback") if name in outcome})
+        result = outcome.get("result", {name: outcome[name] for name in ("failed", "traceback") if name in outcome})
+        found[key] = Cell(result, **made, seconds=outcome["seconds"])
         if file is not None:
-            kept = {name: value for name, value in outcome.items() if name != "traceback"}
-            _append(file, {"key": key, "task": todo[key], **kept})
+            lasting = {name: value for name, value in outcome.items() if name != "traceback"}
+            _append(file, {"key": key, "task": todo[key], **made, **lasting})
         report("tasks", len(found), len(wanted))
     return [found[key] for key in keys]
+
+
+def kept_cells(store: str | Path) -> dict[str, Cell]:
+    """Return what a store has, by key: of each finished task the cell that was computed last, by whatever code."""
+    return {
+        key: Cell(line["result"], line.get("code"), line.get("commit"), line.get("seconds"))
+        for key, line in finished(store).items()
+    }
 
 
 def key_of(function: Function, task: Task) -> str:
@@ -104,7 +147,7 @@ def key_of(function: Function, task: Task) -> str:
         raise ParameterError(fact, "use text, whole and finite numbers, booleans, None, lists and dicts") from None
     own = function.func if isinstance(function, partial) else function  # what a partial binds is for the task to name
     name = f"{own.__module__}.{getattr(own, '__qualname__', type(own).__qualname__)}"
-    return hashlib.sha256(f"{__version__}\n{name}\n{asked}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{name}\n{asked}".encode()).hexdigest()[:32]
 
 
 def fingerprint(frame: pl.DataFrame) -> str:

@@ -69,17 +69,17 @@ def _tasks(levels: Mapping[str, float], options: Options) -> list[Task]:
 
 def tasks(options: Options) -> list[Task]:
     """Return the tasks of the paper's tables."""
-    return _tasks({name: nsvdist.higher_l(name) for name in TABLES}, options)
+    return nsvdist.affordable(_tasks({name: nsvdist.higher_l(name) for name in TABLES}, options), options)
 
 
 def unseen_tasks(options: Options) -> list[Task]:
     """Return the tasks of the other tables."""
-    return _tasks(UNSEEN, options)
+    return nsvdist.affordable(_tasks(UNSEEN, options), options)
 
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show retention table by table, and its means."""
-    means = nsvdist.averages(done, options.said)
+    means = nsvdist.means(done)
     kept = _kept(means)
     sections, verdicts = [_overview(kept)], []
     for learner in nsvdist.classifiers(options):
@@ -168,11 +168,10 @@ def _draw(kept: pl.DataFrame, learner: str) -> plots.Figure:
 EXPERIMENTS = (
     Experiment(
         "class-aware", "ours", "the NSVDist paper's tables", "what classifiers keep of class-aware releases", tasks,
-        nsvdist.run, report, nsvdist.average_of,
+        nsvdist.run, report,
     ),
     Experiment(
         "class-aware-unseen", "ours", "tables that were not used for design",
         "what classifiers keep of class-aware releases, elsewhere", unseen_tasks, nsvdist.run, report,
-        nsvdist.average_of,
     ),
 )  # fmt: skip

@@ -11,11 +11,9 @@ the figures of its paper in ``published/``.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,8 @@ import polars as pl
 
 from incrowd.errors import InputError, ParameterError
 from incrowd.evaluate.classifiers import chosen as can_run
-from incrowd.evaluate.runner import finished, key_of, run_tasks
+from incrowd.evaluate.provenance import code_of
+from incrowd.evaluate.runner import Cell, compute_cells, kept_cells, key_of
 
 if TYPE_CHECKING:
     from incrowd.plots import Figure
@@ -36,7 +35,9 @@ Average = tuple[tuple[str, Any], ...]
 Progress = Callable[[str, int, int], None]
 
 AVERAGES = "Averages"
-"""Title of the section of a report from which a later one can go on: a row per table, classifier and whatever else."""
+"""Title of the section of averages over tasks, which reports with tasks in common must agree about."""
+MEASURED = ("accuracy", "sd", "lm")
+"""Columns of `AVERAGES` that were measured; by all others a row is found in another report."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,11 @@ class Options:
         ``("weka",)``, ``("sklearn",)`` or names; empty for the paper's own.
     datasets
         Names of tables; empty for all that the experiment has.
-    earlier
-        Reports (NAME.json) of earlier runs: what they say of averages that are not computed now stands in this one too.
-    said
-        What they say: read by `run_experiment`, for reports.
     """
 
     quick: bool = False
     classifiers: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
-    said: tuple[Task, ...] = ()
 
     def among(self, known: Sequence[str]) -> list[str]:
         """Return the chosen tables in the experiment's order; one that it does not have is an error."""
@@ -115,6 +110,31 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where the figures of a report come from.
+
+    Attributes
+    ----------
+    code
+        The fingerprint of the code that computed them: of the experiment's own when the report was made.
+    commits
+        How many cells each commit computed; ``"unknown"`` outside a checkout.
+    earlier
+        How many of the cells other code computed than `code`.
+    seconds
+        How long all of them took together, on whatever machines.
+    settings
+        What was chosen.
+    """
+
+    code: str
+    commits: Mapping[str, int]
+    earlier: int
+    seconds: float
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Report:
     """What an experiment found.
 
@@ -128,12 +148,15 @@ class Report:
         How it was measured, what disagrees, and the likely reason.
     draw
         Makes the figure, or ``None``.
+    origin
+        Which code computed it, and how long it took: filled in by `run_experiment`.
     """
 
     sections: Sequence[Section]
     verdicts: Sequence[Verdict] = ()
     notes: Sequence[str] = ()
     draw: Callable[[], Figure] | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -154,9 +177,6 @@ class Experiment:
         Computes one task: a module's own function of a dict that returns one.
     report
         From all tasks with their results; also told the options.
-    average
-        What says of which average a task is a part, if its report can go on from an earlier one: the keys of a row of
-        the section `AVERAGES`, beside which ``folds`` counts the tasks.
     """
 
     name: str
@@ -166,7 +186,6 @@ class Experiment:
     tasks: Callable[[Options], list[Task]]
     run: Callable[[Task], Mapping[str, Any]]
     report: Callable[[Sequence[Done], Options], Report]
-    average: Callable[[Task], Task] | None = None
 
 
 def run_experiment(
@@ -200,85 +219,51 @@ def run_experiment(
     if not wanted:
         fact = f"{experiment.name} has nothing to compute with these options"
         raise InputError(fact, "choose other --datasets or --classifiers, or leave out --quick")
-    said = earlier_averages(experiment, chosen)
-    told = set(said)
-    known = {} if store is None else finished(store)
+    kept = {} if store is None else kept_cells(store)
     if finished_only:
-        tasks = [task for task in wanted if key_of(experiment.run, task) in known]
-        of, have = (Counter(_average_key(experiment, task) for task in some) for some in (wanted, tasks))
-        told -= {average for average, n in have.items() if n == of[average]}
-        if not tasks and not told:
+        tasks = [task for task in wanted if key_of(experiment.run, task) in kept]
+        if not tasks:
             fact = f"The store has no finished task of {experiment.name}"
             raise InputError(fact, "run it with the same --store first")
-    tasks = [task for task in tasks if _average_key(experiment, task) not in told]
+        cells = [kept[key_of(experiment.run, task)] for task in tasks]
+    else:
+        _can_run(experiment, tasks, kept)
+        cells = compute_cells(experiment.run, tasks, store, jobs, progress)
+    done = [(task, cell.result) for task, cell in zip(tasks, cells, strict=True)]
+    if all("failed" in result for _, result in done):
+        fact = f"No task of {experiment.name} could be computed: {done[0][1]['failed']}"
+        raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
+    made, origin = experiment.report(done, chosen), origin_of(experiment, cells, chosen)
+    notes = [*incomplete(wanted, tasks), *of_other_code(origin, len(cells)), *made.notes, *failures(done)]
+    return replace(made, notes=notes, origin=origin)
+
+
+def _can_run(experiment: Experiment, tasks: Sequence[Task], kept: Mapping[str, Cell]) -> None:
+    """Refuse classifiers that cannot run here, before anything is computed."""
+    code = code_of(experiment.run)
+    known = {key for key, cell in kept.items() if cell.code == code}
     todo = [task for task in tasks if key_of(experiment.run, task) not in known]
     if learners := {str(task["classifier"]) for task in todo if task.get("classifier")}:
         can_run(learners)
-    results = run_tasks(experiment.run, tasks, store, jobs, progress)
-    done = list(zip(tasks, results, strict=True))
-    if tasks and all("failed" in result for result in results):
-        fact = f"No task of {experiment.name} could be computed: {results[0]['failed']}"
-        raise InputError(fact, "see what it needs, or choose other --datasets or --classifiers")
-    kept = [row for average, row in said.items() if average in told]
-    made = experiment.report(done, replace(chosen, said=tuple(kept)))
-    lacking = incomplete([task for task in wanted if _average_key(experiment, task) not in told], tasks)
-    notes = [*lacking, *carried(wanted, {_part(row) for row in kept}), *made.notes, *failures(done)]
-    return Report(made.sections, made.verdicts, notes, made.draw)
 
 
-def earlier_averages(experiment: Experiment, options: Options) -> dict[Average, Task]:
-    """Return what earlier reports say of averages that are wanted and were taken over as many tasks as are wanted."""
-    if not options.earlier:
-        return {}
-    if experiment.average is None:
-        fact = f"A report of {experiment.name} cannot go on from an earlier one"
-        raise ParameterError(fact, "leave out --earlier, or use --store, which every experiment has")
-    sizes = Counter(_average_key(experiment, task) for task in experiment.tasks(options))
-    found: dict[Average, Task] = {}
-    for path in options.earlier:
-        said = {key: row for row in _averages_in(path) if sizes.get(key := _key(row, sizes), 0) == row["folds"]}
-        if not said:
-            fact = f"The report {path} says nothing of what {experiment.name} computes with these options"
-            raise InputError(fact, "both have to be quick or neither, with a table and a classifier in common")
-        twice = {_part(row) for row in found.values()} & {_part(row) for row in said.values()}
-        if twice:
-            fact = f"{len(twice)} tables and classifiers of {path} are in another earlier report too"
-            raise InputError(fact, "give reports about different ones")
-        found |= said
-    return found
-
-
-def _average_key(experiment: Experiment, task: Task) -> Average:
-    """Return of which average a task is a part; nothing where a report has none to go on from."""
-    return () if experiment.average is None else tuple(experiment.average(task).items())
-
-
-def _averages_in(path: str) -> list[Task]:
-    try:
-        sections = json.loads(Path(path).read_text(encoding="utf-8"))["sections"]
-        rows: list[Task] = [row for section in sections if section["title"] == AVERAGES for row in section["rows"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        fact = f"{path} is no report of an experiment"
-        raise InputError(fact, "give a file NAME.json that incrowd bench wrote") from None
-    return rows
-
-
-def _key(row: Task, sizes: Mapping[Average, int]) -> Average:
-    return tuple((name, row.get(name)) for name, _ in next(iter(sizes)))
-
-
-def carried(wanted: Sequence[Task], told: AbstractSet[Part]) -> list[str]:
-    """Return a sentence about what an earlier report said, if anything."""
-    tables: dict[str, list[str]] = {}
-    for dataset, learner in dict.fromkeys(_part(task) for task in wanted):
-        if (dataset, learner) in told:
-            tables.setdefault(str(learner), []).append(str(dataset))
-    said = "; ".join(f"{learner}: {', '.join(names)}" for learner, names in tables.items())
-    return (
-        [f"From an earlier run, whose averages are in the JSON file (a new one may draw other samples): {said}."]
-        if said
-        else []
+def origin_of(experiment: Experiment, cells: Sequence[Cell], options: Options) -> Origin:
+    """Return which code computed cells, and how long it took."""
+    code = code_of(experiment.run)
+    return Origin(
+        code,
+        dict(Counter(cell.commit or "unknown" for cell in cells).most_common()),
+        sum(cell.code != code for cell in cells),
+        round(sum(cell.seconds or 0.0 for cell in cells), 1),
+        {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(options).items()},
     )
+
+
+def of_other_code(origin: Origin, n_cells: int) -> list[str]:
+    """Return a sentence about cells that were computed by other code than that of today, if any."""
+    if not origin.earlier:
+        return []
+    return [f"{origin.earlier} of {n_cells} cells were computed by earlier code; without --finished they are renewed."]
 
 
 def _part(row: Mapping[str, Any]) -> Part:

@@ -36,7 +36,7 @@ def tasks(options: Options) -> list[Task]:
     made: list[Task] = [shared | {"method": name} for name in _BASELINES]
     made += [shared | {"method": method, "k": k} for k in ks for method in ("tree", "tds")]
     limited = [{"method": "tree", "limit": limit, "l": diversity_for_confidence(limit / 100)} for limit in limits]
-    return made + [shared | task for task in limited]
+    return [*made, shared | {"method": "roots"}, *(shared | task for task in limited)]
 
 
 def report(done: Sequence[Done], options: Options) -> Report:
@@ -48,8 +48,10 @@ def report(done: Sequence[Done], options: Options) -> Report:
         Section("Against k (Figures 6 and 7)", by_k, "Test error and exposed people, both in percent."),
         Section("Against the limit of confidence (Figure 8)", limited, "Test accuracy in percent; no k."),
         Section("What the text has figures of", _printed(by_k), "TDS: average reduction of the error, in points."),
+        Section("Every split of the root", roots(good), "How sure somebody can be of the class in the surest part."),
     ]
-    verdicts = [*_of_errors(by_k), *_of_roots(good), *_of_exposed(by_k), *_of_limits(limited, base), *_of_time(good)]
+    verdicts = [*_of_errors(by_k), *_of_roots(good), *_of_exposed(by_k), *_of_limits(limited, base)]
+    verdicts += [*_of_splits(good), *_of_time(good)]
     asked = "some values of k and of the limit" if options.quick else "all values of k and of the limit"
     notes = [
         *friedman.about(done),
@@ -177,6 +179,24 @@ def _of_limits(limited: pl.DataFrame, base: dict[str, float]) -> list[Verdict]:
             gap <= SMALL,
         ),
     ]
+
+
+def roots(good: Sequence[Done]) -> pl.DataFrame:
+    """Return a row per split of the root, from the least sure to the surest; level 0 is the values themselves."""
+    kinds = {"attribute": pl.String, "level": pl.Int64, "parts": pl.Int64, "surest": pl.Float64}
+    rows = [split for task, result in good if task["method"] == "roots" for split in result["splits"]]
+    return pl.DataFrame(rows, kinds).sort("surest", "attribute")
+
+
+def _of_splits(good: Sequence[Done]) -> list[Verdict]:
+    """Section 6.3: why a limit of 85 percent allows no tree."""
+    splits, bar = roots(good), published("friedman")["figure8"]["no_tree_up_to"]
+    if not splits.height:
+        return []
+    least = splits.row(0, named=True)
+    found = f"{least['surest']:.1f} percent by {least['attribute']} in {least['parts']} parts, the least of all splits"
+    claim = f"every split of the root has a part in which somebody is more than {bar} percent sure"
+    return [Verdict(claim, found, least["surest"] > bar)]
 
 
 def _of_time(good: Sequence[Done]) -> list[Verdict]:

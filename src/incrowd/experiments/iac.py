@@ -8,7 +8,8 @@ whole table, the least of three turns; with it comes the percentage of rows that
 
 What we chose: (1) A value that is generalized to the root is a missing value, whichever method did it: "suppressed
 values are equivalent to missing values which most classification methods can handle" (section 2). With
-``stars = "value"`` it is a value like others. For logistic regression and support vectors both are the same. (2) All
+``stars = "value"`` it is a value like others. For logistic regression and support vectors both are the same. With
+``asked = "raw"`` test rows are as they are, and a classifier learns from rows drawn from the published cells. (2) All
 other published values are names: ranges of ages, too. (3) The paper's taxonomies are not printed. Those in the style of
 top-down specialization have the heights of its Table 5 (see `adult`), and age gets a binary tree. (4) Of
 Weka's four classifiers, logistic regression is scikit-learn's, and support vectors are those of `incrowd.evaluate`.
@@ -32,7 +33,7 @@ from incrowd.experiments.experiment import Task
 from incrowd.experiments.registry import published
 from incrowd.hierarchy import Intervals, Spec
 from incrowd.publish import IACk, InfoGainMondrian
-from incrowd.publish.iac_curves import group_size_curve, level_curves
+from incrowd.publish.iac_curves import group_size_curve, level_curves, suppression_curves
 from incrowd.publish.publisher import Publisher
 from incrowd.release import RowRelease
 from incrowd.schema import Schema
@@ -92,9 +93,12 @@ def _accuracy(task: Task) -> dict[str, Any]:
     learn, ask = fold.train.source, fold.test.source
     if task["method"] != "original":
         release = release_of(task["figure"], task["fold"], task["method"], task["k"])
-        learn, ask = release.frame, release.transform(ask, unseen="suppress")
-        if task["stars"] == "missing":
-            learn, ask = (without_stars(rows, release) for rows in (learn, ask))
+        if task.get("asked") == "raw":
+            learn = release.sample(seed=_SEED)
+        else:
+            learn, ask = release.frame, release.transform(ask, unseen="suppress")
+            if task["stars"] == "missing":
+                learn, ask = (without_stars(rows, release) for rows in (learn, ask))
     names = attributes()
     found = probabilities(task["classifier"], learn.select(*names, CLASS), ask.select(names), CLASS).argmax(axis=1)
     right = learn[CLASS].unique().sort().gather(found) == fold.test.source[CLASS]
@@ -137,16 +141,28 @@ def _levels(_task: Task) -> dict[str, Any]:
     }
 
 
+def _curves(task: Task) -> dict[str, Any]:
+    """Return the points of Figures 2 and 3 of the whole table."""
+    frame, roles = table(), schema(4)
+    return {
+        "levels": level_curves(frame, roles).to_dicts(),
+        "sizes": group_size_curve(frame, roles).to_dicts(),
+        "suppression": suppression_curves(frame, roles, task["ks"]).to_dicts(),
+    }
+
+
 _KINDS: dict[str, Callable[[Task], dict[str, Any]]] = {
     "accuracy": _accuracy,
     "seconds": _seconds,
     "levels": _levels,
+    "curves": _curves,
 }
 
 
 def means(done: Sequence[tuple[Task, Task]]) -> pl.DataFrame:
     """Average accuracies over folds: a row per figure, classifier, method, reading of ``*`` and k."""
     keys = {"figure": pl.Int64, "classifier": pl.String, "method": pl.String, "stars": pl.String, "k": pl.Int64}
+    keys |= {"asked": pl.String}
     rows = [(*(task.get(name) for name in keys), result["accuracy"]) for task, result in done if "accuracy" in result]
     frame = pl.DataFrame(rows, {**keys, "accuracy": pl.Float64}, orient="row")
     return frame.group_by(list(keys), maintain_order=True).agg(pl.col("accuracy").mean(), pl.len().alias("folds"))

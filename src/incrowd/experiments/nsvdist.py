@@ -43,7 +43,8 @@ METHODS: dict[str, Callable[[int, float], Publisher[Any]]] = {
     "nsvdist": lambda k, l: NSVDist(k=k, l=l, mode="paper"),
     "nsvdist_hardened": lambda k, l: NSVDist(k=k, l=l),
     "pais": lambda k, l: PAIS(k=k, l=l),
-    "seqa": lambda k, l: SeqA(k=k, l=l, start="single_mondrian"),
+    "seqa": lambda k, l: SeqA(k=k, l=l, start="best"),
+    "seqa_random": lambda k, l: SeqA(k=k, l=l, start="random"),
     "mondrian_single": lambda k, l: Mondrian(k=k, l=l, recoding="single"),
     "mondrian": lambda k, l: Mondrian(k=k, l=l),
     "infogain_mondrian": lambda k, l: InfoGainMondrian(k=k, l=l),
@@ -53,12 +54,13 @@ METHODS: dict[str, Callable[[int, float], Publisher[Any]]] = {
     "kactus": lambda k, l: KACTUS(k=k, l=l),
 }
 PAPER_METHODS = ("nsvdist", "pais", "seqa", "mondrian_single")
-OUR_METHODS = ("nsvdist_hardened", "mondrian", "infogain_mondrian", "tree")
+OUR_METHODS = ("nsvdist_hardened", "seqa_random", "mondrian", "infogain_mondrian", "tree")
 LABELS = {
     "nsvdist": "NSVDist",
     "nsvdist_hardened": "NSVDist (hardened)",
     "pais": "PAIS",
     "seqa": "SeqA",
+    "seqa_random": "SeqA (random start)",
     "mondrian_single": "Mondrian (single)",
     "mondrian": "Mondrian (multi)",
     "infogain_mondrian": "InfoGain Mondrian",
@@ -94,6 +96,9 @@ QUASI: dict[str, tuple[str, ...]] = {
 MOST_ROWS, FEW_FOLDS = 20_000, 3
 """Rows that are drawn from such a table, and folds."""
 
+LARGE, QUICK_LEARNERS = ("adult", *QUASI), ("j48", "nb")
+"""In a quick run large tables have these classifiers only, unless others are asked for: the others take minutes."""
+
 K = 50  # of Table 4
 FOLDS, SAMPLES = 10, 10
 QUICK_SAMPLES = 2
@@ -106,6 +111,13 @@ def classifiers(options: Options) -> list[str]:
     for name in options.classifiers or ("weka",):
         found += {"weka": list(PAPER_CLASSIFIERS), "sklearn": list(SKLEARN)}.get(name, [name])
     return list(dict.fromkeys(classifier(name).name for name in found))
+
+
+def affordable(tasks: Sequence[Task], options: Options) -> list[Task]:
+    """Return tasks without those that a quick run has no time for."""
+    if not options.quick or options.classifiers:
+        return list(tasks)
+    return [task for task in tasks if task["dataset"] not in LARGE or task["classifier"] in QUICK_LEARNERS]
 
 
 def higher_l(name: str) -> float:
@@ -153,7 +165,7 @@ def accuracy_tasks(
                     for method in methods:
                         asked = {"method": method, "k": k, "l": l, "samples": samples}
                         tasks += [shared | asked | {"classifier": learner} for learner in learners]
-    return tasks
+    return affordable(tasks, options)
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -293,14 +305,6 @@ def average_of(task: Task) -> Task:
         "k": task.get("k"), "samples": task.get("samples"), "view": task.get("view", "samples"),
         "trees": task.get("trees", "alphabetical"), "on": task.get("on", "test"), "seen": task.get("seen"),
     }  # fmt: skip
-
-
-def averages(done: Sequence[tuple[Task, Task]], earlier: Sequence[Task]) -> pl.DataFrame:
-    """Return `means`, and behind them those of earlier reports about what was not computed now."""
-    now = means(done)
-    said = pl.DataFrame([{name: row.get(name) for name in _MEANS} for row in earlier], schema=_MEANS)
-    about = [name for name in _MEANS if name not in ("accuracy", "sd", "lm", "folds")]
-    return pl.concat([now, said.join(now, on=about, how="anti", nulls_equal=True)])
 
 
 def means(done: Sequence[tuple[Task, Task]]) -> pl.DataFrame:

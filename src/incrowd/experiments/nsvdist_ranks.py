@@ -44,7 +44,7 @@ Judged = tuple[Ranks, FriedmanTest, DunnTest]
 
 def report(done: Sequence[Done], options: Options) -> Report:
     """Show average ranks and p-values, ours beside the paper's."""
-    means = nsvdist.averages(done, options.said)
+    means = nsvdist.means(done)
     over_k = _over_ks(means, nsvdist.classifiers(options))
     over_tables, verdicts_over_tables, drawn = by_tables(means, nsvdist.classifiers(options))
     text_k = (
@@ -221,6 +221,6 @@ def _draw(found: Judged) -> plots.Figure:
 EXPERIMENTS = (
     Experiment(
         "nsvdist-tables5-8", nsvdist.PAPER, "Tables 5 to 8", "which methods differ, by ranks over k and over tables",
-        nsvdist_curves.tasks, nsvdist.run, report, nsvdist.average_of,
+        nsvdist_curves.tasks, nsvdist.run, report,
     ),
 )  # fmt: skip

@@ -18,10 +18,13 @@ MODULES: tuple[str, ...] = (
     "nsvdist_losses",
     "dmpd_table1",
     "dmpd_rivals",
+    "dmpd_search",
     "friedman_table6",
     "friedman_curves",
+    "iac_curves",
     "iac_figures",
     "class_aware",
+    "rules_releases",
 )
 """Files of this room that have a tuple ``EXPERIMENTS``."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from typing import Any
 import polars as pl
 
 from incrowd import plots
-from incrowd.experiments.experiment import Experiment, Report, Verdict
+from incrowd.experiments.experiment import Experiment, Origin, Report, Verdict
 from incrowd.io.atomic import atomic_file
 from incrowd.version import __version__
 
 _LIBRARIES = ("numpy", "scikit-learn", "polars", "python-weka-wrapper3")
 _INNERMOST = re.compile(r"\{\n[^{}\[\]]*\n\s*\}")  # of JSON: a row of a table, which stands on one line
+CAVEAT = "> **Before you believe it.** "
+"""How the line begins in which a page says what is wrong with it."""
 _WORDS = {True: "holds", False: "does not hold", None: "not decided"}
 
 
@@ -41,10 +45,15 @@ def write_report(report: Report, experiment: Experiment, folder: str | Path, com
     if report.draw is not None:
         plots.save(report.draw(), picture)
         written.append(picture)
-    text = json.dumps(to_dict(report, experiment, command), indent=1, ensure_ascii=False, allow_nan=False)
-    _write(written[0], _INNERMOST.sub(lambda row: re.sub(r"\n\s*", " ", row[0]), text) + "\n")
-    _write(written[1], to_markdown(report, experiment, command, picture.name if report.draw else None))
+    write_text(written[0], json_text(to_dict(report, experiment, command)))
+    write_text(written[1], to_markdown(report, experiment, command, picture.name if report.draw else None))
     return written
+
+
+def json_text(data: dict[str, Any]) -> str:
+    """Return a report's data as JSON, each row of a table on a line."""
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+    return _INNERMOST.sub(lambda row: re.sub(r"\n\s*", " ", row[0]), text) + "\n"
 
 
 def to_dict(report: Report, experiment: Experiment, command: str) -> dict[str, Any]:
@@ -54,7 +63,7 @@ def to_dict(report: Report, experiment: Experiment, command: str) -> dict[str, A
         "paper": experiment.paper,
         "table": experiment.table,
         "title": experiment.title,
-        "made_by": made_by(command),
+        "made_by": made_by(command, report.origin),
         "sections": [
             {"title": section.title, "text": section.text, "rows": section.frame.to_dicts()}
             for section in report.sections
@@ -80,21 +89,35 @@ def to_markdown(report: Report, experiment: Experiment, command: str, picture: s
         lines += [*_table(section.frame.columns, [list(row) for row in section.frame.rows()]), ""]
     if report.notes:
         lines += ["## Notes", "", *(f"- {note}" for note in report.notes), ""]
-    made = made_by(command)
-    libraries = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
-    lines += [f"Made by `{made['command']}` with {libraries}. Generated: do not edit.", ""]
+    lines += [_made(made_by(command, report.origin)), ""]
     return "\n".join(lines)
 
 
-def made_by(command: str) -> dict[str, Any]:
-    """Return the command and the versions of what took part."""
-    versions = {"incrowd": __version__}
+def made_by(command: str, origin: Origin | None = None) -> dict[str, Any]:
+    """Return the command, the code and how long it took, and the versions of what took part."""
+    versions = {"incrowd": __version__, "Python": platform.python_version()}
     for name in _LIBRARIES:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return {"command": command, "versions": versions}
+    return {"command": command, **({} if origin is None else asdict(origin)), "versions": versions}
+
+
+def _made(made: dict[str, Any]) -> str:
+    """Return in words how a report was made."""
+    libraries = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+    words = [f"Made by `{made['command']}` with {libraries}."]
+    if "commits" in made:
+        of = [f"{name} ({n} cells)" if len(made["commits"]) > 1 else name for name, n in made["commits"].items()]
+        words.append(f"Commit {', '.join(of)}; code {made['code']}; {_duration(made['seconds'])} of one process.")
+        chosen = ", ".join(f"{name} = {value}" for name, value in made["settings"].items() if value)
+        words.append(f"Settings: {chosen or 'all of it'}.")
+    return " ".join([*words, "Generated: do not edit."])
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def cell_text(value: object) -> str:
@@ -117,7 +140,8 @@ def _table(names: list[str], rows: list[list[Any]]) -> list[str]:
     return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}", *(f"| {' | '.join(row)} |" for row in cells)]
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing."""
     with atomic_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -4,6 +4,10 @@ A cut splits a segment of the values where the class entropy of the two parts is
 for its description. Both parts are cut again in the same way, so the depth of the recursion gives nested levels.
 The first levels may be asked for whether their cuts pay or not, with at least so many rows on both sides.
 
+What "pays" means is one of two criteria. ``"fayyad"``: the gain, in bits a row, against the description of the cut and
+of the classes in both parts. ``"kononenko"``: the bits that tell the classes of all rows, as one part and as two, where
+a part is told by how often each class occurs in it and which of these orders it is. It cuts more in small parts.
+
 Works on the class counts of the distinct values, O(values x classes) per level, whatever the number of rows.
 
 Where the paper is silent: of several equally good cuts the lowest is taken. The paper's shortcut (only boundary points
@@ -13,22 +17,34 @@ References
 ----------
 U. M. Fayyad, K. B. Irani: Multi-interval discretization of continuous-valued attributes for classification learning.
 IJCAI 1993.
+I. Kononenko: On biases in estimating multi-valued attributes. IJCAI 1995.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.errors import ParameterError
+
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+Criterion = Literal["fayyad", "kononenko"]
 TIE = 1e-12  # entropies this close are equal but for rounding
 
 
-def nested_cuts(counts: Counts, *, levels: int = 0, rows: int = 1) -> list[list[int]]:
+def require_criterion(criterion: str) -> None:
+    """Refuse a criterion that there is not."""
+    if criterion not in get_args(Criterion):
+        fact = f"criterion is {criterion!r}"
+        raise ParameterError(fact, f"use one of {', '.join(get_args(Criterion))}")
+
+
+def nested_cuts(counts: Counts, *, levels: int = 0, rows: int = 1, criterion: Criterion = "fayyad") -> list[list[int]]:
     """Return the cuts that exist at each depth, each depth with those of the one before.
 
     Parameters
@@ -39,6 +55,8 @@ def nested_cuts(counts: Counts, *, levels: int = 0, rows: int = 1) -> list[list[
         So many levels of segments are cut even where a cut does not pay for its description, if it has any gain.
     rows
         That both sides of such a cut have at least.
+    criterion
+        When a cut pays: ``"fayyad"`` or ``"kononenko"``.
 
     Returns
     -------
@@ -61,7 +79,7 @@ def nested_cuts(counts: Counts, *, levels: int = 0, rows: int = 1) -> list[list[
     while segments:
         parts = []
         for first, end in segments:
-            cut = _best_cut(cumulated, first, end)
+            cut = _best_cut(cumulated, first, end, criterion=criterion)
             if cut is None and len(found) < levels:
                 cut = _best_cut(cumulated, first, end, rows)
             if cut is not None:
@@ -73,7 +91,9 @@ def nested_cuts(counts: Counts, *, levels: int = 0, rows: int = 1) -> list[list[
     return found
 
 
-def _best_cut(cumulated: Counts, first: int, end: int, rows: int | None = None) -> int | None:
+def _best_cut(
+    cumulated: Counts, first: int, end: int, rows: int | None = None, criterion: Criterion = "fayyad"
+) -> int | None:
     """Return the best cut of a segment if it pays, or with a number of rows the best with as many on both sides."""
     if end - first < 2:
         return None
@@ -90,12 +110,27 @@ def _best_cut(cumulated: Counts, first: int, end: int, rows: int | None = None) 
     before = float(_entropy(total[None, :])[0])
     if rows is not None:
         return first + 1 + best if after[best] < before - TIE else None
+    if criterion == "kononenko":
+        bits = _bits(below[best], total) + _bits(above[best], total) + math.log2(end - first - 1)
+        return first + 1 + best if _bits(total, total) > bits + TIE else None
     k, k_below, k_above = (int(np.count_nonzero(c)) for c in (total, below[best], above[best]))
     kept = k * before - k_below * float(entropy_below[best]) - k_above * float(entropy_above[best])
     delta = math.log2(3**k - 2) - kept
     if before - float(after[best]) <= (math.log2(n_rows - 1) + delta) / n_rows:
         return None
     return first + 1 + best
+
+
+def _bits(part: Counts, total: Counts) -> float:
+    """Return the bits that tell the classes of a part's rows: how often each of the whole's occurs, in which order."""
+    n, n_classes = int(part.sum()), int(np.count_nonzero(total))
+    how_often = _log_factorial(n + n_classes - 1) - _log_factorial(n) - _log_factorial(n_classes - 1)
+    in_which_order = _log_factorial(n) - sum(_log_factorial(int(count)) for count in part)
+    return (how_often + in_which_order) / math.log(2)
+
+
+def _log_factorial(n: int) -> float:
+    return math.lgamma(n + 1)
 
 
 def _entropy(counts: Counts) -> Floats:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from incrowd.errors import HierarchyError
-from incrowd.hierarchy.entropy_cuts import nested_cuts
+from incrowd.hierarchy.entropy_cuts import Criterion, nested_cuts
 from incrowd.hierarchy.hierarchy import Weights, count_missing, domain_of, text, type_of
 from incrowd.hierarchy.intervals import Intervals, join_names
 from incrowd.hierarchy.parents import ROOT
@@ -160,7 +160,9 @@ def frequency_tree(column: pl.Series, *, branching: int, weights: Weights | None
     return make_tree(leaves, levels[::-1])
 
 
-def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | None = None) -> Taxonomy:
+def mdl_tree(
+    column: pl.Series, *, target: pl.Series | None, weights: Weights | None = None, criterion: Criterion = "fayyad"
+) -> Taxonomy:
     """Build the tree of `incrowd.mdl`."""
     leaves = _numbers(column, "mdl")
     if target is None:
@@ -176,7 +178,7 @@ def mdl_tree(column: pl.Series, *, target: pl.Series | None, weights: Weights | 
     codes = Intervals(leaves).encode(column).astype(np.int64)
     cells = np.where(codes >= 0, codes * classes.n_leaves + classes.encode(target), codes)
     counts = _counted(cells, weights, len(leaves) * classes.n_leaves).reshape(len(leaves), classes.n_leaves)
-    return make_tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts)[::-1]])
+    return make_tree(leaves, [np.array([0, *cuts]) for cuts in nested_cuts(counts, criterion=criterion)[::-1]])
 
 
 def count_rows(column: pl.Series, leaves: pl.Series, weights: Weights | None) -> Weights:

@@ -54,10 +54,12 @@ class Batches:
     def iterate(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield some columns of all rows, batch by batch."""
         for batch in self._read(columns):
-            if self._typed:
-                yield batch.with_columns(_retyped(batch[name], *self._typed[name]) for name in columns)
-            else:
-                yield batch
+            yield self.retyped(batch)
+
+    def retyped(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return rows as they were read with the types that their columns turned out to have."""
+        known = [name for name in batch.columns if name in self._typed]
+        return batch.with_columns(_retyped(batch[name], *self._typed[name]) for name in known)
 
     def settled(self, values: Mapping[str, pl.Series], findings: Findings) -> tuple[Batches, Mapping[str, pl.Series]]:
         """Return the batches with types, and the values with theirs, from all distinct texts of all columns.
@@ -72,8 +74,11 @@ class Batches:
         reading = replace(how, types=_about(how.types, list(values)), canonical=_about(how.canonical, list(values)))
         found = find_types(table, reading, findings, self.where, lambda _stage, _done, _total: None)
         typed = {name: found[name].head(len(text)) for name, text in values.items()}
-        pairs = {name: (text, typed[name]) for name, text in values.items()}
-        return replace(self, is_text=False, _typed=pairs), typed
+        return self.with_types({name: (text, typed[name]) for name, text in values.items()}), typed
+
+    def with_types(self, typed: Mapping[str, tuple[pl.Series, pl.Series]]) -> Batches:
+        """Return the batches with what each text of a column stands for."""
+        return replace(self, is_text=False, _typed=typed)
 
 
 def open_batches(source: Any, reading: Reading | None = None, findings: Findings | None = None) -> Batches:  # noqa: ANN401
@@ -138,18 +143,48 @@ def _of_parquet(files: Sequence[Path], reading: Reading, root: Path) -> Batches:
             raise InputError(fact, "write the files again with equal columns of equal types")
 
     def read(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        part = replace(
-            reading,
-            types=_about(reading.types, columns),
-            date_formats=_about(reading.date_formats, columns),
-            missing_codes=_about(reading.missing_codes, columns),
-            canonical=_about(reading.canonical, columns),
-        )
+        part = _about_columns(reading, columns)
         for file in files:
-            for batch in _slices(file, columns):
+            for batch in (some for some in _slices(file, columns) if some.height):  # Spark writes empty files, too
                 yield finish(batch, f"'{file}'", Types.OF_COLUMNS, part, Findings())
 
     return Batches(tuple(first), f"'{root}'", is_text=False, _read=read)
+
+
+def files_in_parts(source: str | Path) -> list[Path]:
+    """Return the files of a table on disk, in the order of its rows."""
+    return files_of(Path(source)) or [Path(source)]
+
+
+def count_rows(file: Path) -> int:
+    """Return the number of rows of a Parquet file."""
+    try:
+        return int(pl.scan_parquet(file, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
+    except _DAMAGED:
+        fact = f"'{file}' is not a Parquet file, or it is damaged"
+    raise InputError(fact, "write it again, or check that the copy is complete")
+
+
+def read_slice(file: Path, columns: Sequence[str], reading: Reading, start: int, n: int) -> pl.DataFrame:
+    """Return some rows of a Parquet file as `Batches` has them."""
+    try:
+        rows = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(columns)
+        found = rows.slice(start, n).collect()
+    except _DAMAGED:
+        fact = f"'{file}' is damaged"
+    else:
+        return finish(found, f"'{file}'", Types.OF_COLUMNS, _about_columns(reading, columns), Findings())
+    raise InputError(fact, "write it again, or check that the copy is complete")
+
+
+def _about_columns(reading: Reading, columns: Sequence[str]) -> Reading:
+    return replace(
+        reading,
+        types=_about(reading.types, columns),
+        date_formats=_about(reading.date_formats, columns),
+        missing_codes=_about(reading.missing_codes, columns),
+        canonical=_about(reading.canonical, columns),
+    )
 
 
 def _about(settings: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:

@@ -52,6 +52,11 @@ def kind_of(frame: Frame) -> Kind:
     return "polars"
 
 
+def is_spark_frame(frame: object) -> bool:
+    """Tell whether something is a frame of Spark; nothing is imported to look."""
+    return _is_a(frame, "pyspark.sql", "DataFrame")
+
+
 def to_polars(frame: Frame) -> pl.DataFrame:
     """Convert a frame of any library to polars, without copying where that is possible.
 
@@ -158,6 +163,11 @@ def _converted(frame: Frame) -> pl.DataFrame:
 
 
 def _from_narwhals(frame: Frame) -> pl.DataFrame:
+    if is_spark_frame(frame):
+        fact = "A frame of Spark would be brought to this machine as a whole"
+        raise InputError(
+            fact, "use engine='spark', release.verify(frame), or a part of it: frame.limit(100_000).toPandas()"
+        )
     import narwhals as nw  # noqa: PLC0415 - a tenth of a second that polars frames need not pay
 
     known = nw.from_native(frame, pass_through=True)

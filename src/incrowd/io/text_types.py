@@ -55,7 +55,7 @@ def find_types(
             notation = Notation(",", ".")  # 1.234 beside 3,5
     if reading.thousands is None and notation.thousands:
         sign = NAMES.get(notation.thousands, f"'{notation.thousands}'")
-        said = f"Thousands are separated by {sign}; thousands='{notation.thousands}' was taken"
+        said = f"Thousands are separated by {sign}; thousands={notation.thousands!r} was taken"
         findings.take("thousands", notation.thousands, said)
     findings.notation = notation
     formats: dict[str, str] = {}

@@ -45,6 +45,26 @@ class Rows(NamedTuple):
 
 
 @kernel
+def _find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
+    """Count the rows of each group, and find the slot of each row."""
+    keys, sizes, mask = rows.keys, rows.sizes, rows.slots - 1
+    for empty in range(rows.slots):
+        sizes[empty] = EMPTY
+    for i in range(len(rows.weights)):
+        key = np.int64(0)
+        for m in range(len(lines)):
+            key += rows.values[i, lines[m]] * strides[m]
+        mixed = (key ^ (key >> 31)) & 0x7FFFFFFF  # times a number of 32 bits it fits 63, compiled or interpreted
+        slot = mixed * 0x9E3779B1 >> 20 & mask
+        while sizes[slot] != EMPTY and keys[slot] != key:
+            slot = (slot + 1) & mask
+        if sizes[slot] == EMPTY:
+            keys[slot], sizes[slot] = key, 0
+        sizes[slot] += rows.weights[i]
+        rows.at[i] = slot
+
+
+@kernel
 def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64) -> int:
     """Return the number of rows in groups of fewer than k at these lines, and add up what they cost at every line.
 
@@ -57,20 +77,8 @@ def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64
     sums
         Set to the costs of those rows, per line.
     """
-    keys, sizes, mask = rows.keys, rows.sizes, rows.slots - 1
-    for empty in range(rows.slots):
-        sizes[empty] = EMPTY
-    for i in range(len(rows.weights)):
-        key = np.int64(0)
-        for m in range(len(lines)):
-            key += rows.values[i, lines[m]] * strides[m]
-        slot = np.int64((key ^ (key >> 15) ^ (key >> 31)) * np.int64(0x9E3779B97F4A7C1) >> 20 & mask)
-        while sizes[slot] != EMPTY and keys[slot] != key:
-            slot = (slot + 1) & mask
-        if sizes[slot] == EMPTY:
-            keys[slot], sizes[slot] = key, 0
-        sizes[slot] += rows.weights[i]
-        rows.at[i] = slot
+    _find_groups(rows, lines, strides)
+    sizes = rows.sizes
     n_small = 0
     for line in range(len(sums)):
         sums[line] = 0.0
@@ -80,3 +88,27 @@ def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64
             for line in range(len(sums)):
                 sums[line] += rows.costs[i, line]
     return n_small
+
+
+@kernel
+def kept_groups(rows: Rows, lines: Int64, strides: Int64, k: int, saved: Float64, found: Float64) -> None:
+    """Say what publishing the groups of at least k at these lines is worth.
+
+    Parameters
+    ----------
+    saved
+        What each row costs, all its copies together, if it is left over.
+    found
+        Set to: what those rows cost if they are left over; by how much they cost less; and the same, of rows of which
+        that is true.
+    """
+    _find_groups(rows, lines, strides)
+    found[:] = 0.0
+    for i in range(len(rows.weights)):
+        if rows.sizes[rows.at[i]] >= k:
+            gain = saved[i]
+            for m in range(len(lines)):
+                gain -= rows.costs[i, lines[m]]
+            found[0] += saved[i]
+            found[1] += gain
+            found[2] += max(gain, 0.0)

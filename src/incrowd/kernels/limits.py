@@ -15,9 +15,11 @@ Int32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 (
-    SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED, OTHERS_KNOWN
-) = range(9)  # fmt: skip
-ENTROPY, T = range(2)
+    SIZE, SHARE_NUMERATOR, SHARE_DENOMINATOR, DISTINCT, RECURSIVE_L, C_NUMERATOR, C_DENOMINATOR, ORDERED, OTHERS_KNOWN,
+    LEVELS,
+) = range(10)  # fmt: skip
+ENTROPY, T, T_OF_TREE = range(3)
+LEAST_NUMERATOR, LEAST_DENOMINATOR, MOST_NUMERATOR, MOST_DENOMINATOR = range(4)
 TOLERANCE = 1e-12  # of entropies and distances, which are sums of rounded terms
 
 
@@ -34,6 +36,12 @@ class Limits(NamedTuple):
         Where each column's values begin in `overall`, and the end.
     value_of
         Which value of each column a combination has, [columns x combinations]: groups are counted by combinations.
+    shares
+        The least and the largest share of each value in a group, [values x 4] as numerators and denominators; no row
+        where no constraint is about single values.
+    nodes
+        The node of each value in each level of its column's tree between values and root, [levels x values]; one column
+        without levels where no distance is measured along a tree.
     """
 
     whole: Int64
@@ -41,6 +49,8 @@ class Limits(NamedTuple):
     overall: Float64
     first: Int64
     value_of: Int32
+    shares: Int64
+    nodes: Int32
 
 
 @kernel
@@ -51,13 +61,24 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
     if len(counts) == 0:
         return True
     if len(limits.whole) == 1:
-        return _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall)
+        if not _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall):
+            return False
+        return (len(limits.shares) == 0 or _are_between(counts, n, limits.shares)) and (
+            limits.whole[0, LEVELS] == 0
+            or _is_near(counts, n, limits.whole[0], limits.real[0], limits.overall, limits.nodes)
+        )
     for j in range(len(limits.whole)):
         begin, end = limits.first[j], limits.first[j + 1]
         own = np.zeros(end - begin, np.int64)
         for v in range(len(counts)):
             own[limits.value_of[j, v]] += counts[v]
         if not _is_diverse(own, n, limits.whole[j], limits.real[j], limits.overall[begin:end]):
+            return False
+        if len(limits.shares) > 0 and not _are_between(own, n, limits.shares[begin:end]):
+            return False
+        if limits.whole[j, LEVELS] > 0 and not _is_near(
+            own, n, limits.whole[j], limits.real[j], limits.overall[begin:end], limits.nodes[:, begin:end]
+        ):
             return False
         if limits.whole[j, OTHERS_KNOWN] > 0 and not _hold_for_who_knows(counts, j, limits):
             return False
@@ -77,8 +98,19 @@ def _hold_for_who_knows(counts: Int64, j: int, limits: Limits) -> bool:
             parts[limits.value_of[other, v], limits.value_of[j, v]] += counts[v]
             sizes[limits.value_of[other, v]] += counts[v]
         for p in range(len(parts)):
-            if sizes[p] > 0 and not _is_diverse(
-                parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]
+            if sizes[p] == 0:
+                continue
+            if not _is_diverse(parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]):
+                return False
+            if len(limits.shares) > 0 and not _are_between(parts[p], sizes[p], limits.shares[begin:end]):
+                return False
+            if limits.whole[j, LEVELS] > 0 and not _is_near(
+                parts[p],
+                sizes[p],
+                limits.whole[j],
+                limits.real[j],
+                limits.overall[begin:end],
+                limits.nodes[:, begin:end],
             ):
                 return False
     return True
@@ -105,6 +137,34 @@ def _is_diverse(counts: Int64, n: int, whole: Int64, real: Float64, overall: Flo
         if largest * whole[C_DENOMINATOR] >= tail * whole[C_NUMERATOR]:
             return False
     return bool(real[T] >= 1.0 or _distance(counts, n, overall, whole[ORDERED] > 0) <= real[T] + TOLERANCE)
+
+
+@kernel
+def _are_between(counts: Int64, n: int, shares: Int64) -> bool:
+    """Tell whether each value's share of n rows is between its least and its largest one."""
+    for v in range(len(counts)):
+        if counts[v] * shares[v, MOST_DENOMINATOR] > n * shares[v, MOST_NUMERATOR]:
+            return False
+        if counts[v] * shares[v, LEAST_DENOMINATOR] < n * shares[v, LEAST_NUMERATOR]:
+            return False
+    return True
+
+
+@kernel
+def _is_near(counts: Int64, n: int, whole: Int64, real: Float64, overall: Float64, nodes: Int32) -> bool:
+    """Tell whether n rows are near the table's distribution along the tree of a column's values.
+
+    The distance of two values is the height at which they meet over the height of the root (Li et al. 2007), so the
+    earth mover's distance is the mean over the levels below the root of half the sum of absolute differences there.
+    """
+    total = _distance(counts, n, overall, False)
+    for level in range(whole[LEVELS] - 1):
+        apart = np.zeros(len(counts))
+        for v in range(len(counts)):
+            apart[nodes[level, v]] += counts[v] / n - overall[v]
+        for v in range(len(counts)):
+            total += 0.5 * abs(apart[v])
+    return bool(total / whole[LEVELS] <= real[T_OF_TREE] + TOLERANCE)
 
 
 @kernel

@@ -1,15 +1,27 @@
-"""What a group of rows must satisfy: k, l of four kinds, t, alpha, LKC, as small frozen objects."""
+"""What a group of rows must satisfy: k, l of four kinds, t, alpha, LKC, beta and delta, as small frozen objects."""
 
+from incrowd.privacy.constraint import Constraint, exact
 from incrowd.privacy.constraints import (
     LKC,
     Alpha,
-    Constraint,
     EachColumn,
     KAnonymity,
     LDiversity,
     Privacy,
     TCloseness,
-    exact,
 )
+from incrowd.privacy.likeness import BetaLikeness, DeltaDisclosure
 
-__all__ = ["LKC", "Alpha", "Constraint", "EachColumn", "KAnonymity", "LDiversity", "Privacy", "TCloseness", "exact"]
+__all__ = [
+    "LKC",
+    "Alpha",
+    "BetaLikeness",
+    "Constraint",
+    "DeltaDisclosure",
+    "EachColumn",
+    "KAnonymity",
+    "LDiversity",
+    "Privacy",
+    "TCloseness",
+    "exact",
+]

@@ -8,7 +8,6 @@ the numbers by which `incrowd.kernels.limits.holds` decides. There is one decisi
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,81 +18,15 @@ import numpy.typing as npt
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, counted
 from incrowd.manifest import Guarantee
+from incrowd.privacy.constraint import Constraint, Counts, Limits, exact, is_number, neighbour
+from incrowd.privacy.likeness import BetaLikeness, DeltaDisclosure
 
 LKind = Literal["frequency", "distinct", "entropy", "recursive"]
-Counts = npt.NDArray[np.int64]
 T = TypeVar("T")
 EachColumn: TypeAlias = T | Mapping[str, T]
 """One setting for every sensitive column, or one for each of them by name."""
 
 _LARGEST_C = 1e9
-
-
-def exact(number: float) -> Fraction:
-    """Return the fraction that a person means by a decimal number: 1.1 is 11/10."""
-    return Fraction(str(number))
-
-
-def neighbour(number: Fraction, n: int, *, above: bool) -> Fraction:
-    """Return the nearest fraction at or below (above) a number whose denominator is at most n.
-
-    Shares among at most n rows compare with it as they do with the number itself, and products of whole numbers
-    up to n and its terms fit into 64 bits.
-    """
-    if number.denominator <= n:
-        return number
-    p0, q0, p1, q1 = 0, 1, 1, 0
-    top, bottom = number.numerator, number.denominator
-    while True:
-        whole = top // bottom
-        if q0 + whole * q1 > n:
-            break
-        p0, q0, p1, q1 = p1, q1, p0 + whole * p1, q0 + whole * q1
-        top, bottom = bottom, top - whole * bottom
-    steps = (n - q0) // q1
-    first, second = Fraction(p1, q1), Fraction(p0 + steps * p1, q0 + steps * q1)
-    return max(first, second) if above else min(first, second)
-
-
-@dataclass
-class Limits:
-    """What the kernel compares with: every constraint tightens some of these."""
-
-    size: int = 1
-    share: Fraction = Fraction(1)
-    distinct: int = 1
-    entropy: float = 0.0
-    recursive_l: int = 0
-    recursive_c: Fraction = Fraction(1)
-    t: float = 1.0
-    ordered: bool = False
-    others_known: bool = False
-
-    def arrays(self, n_rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return whole-number and real limits in the order that the kernel reads, for groups of at most n rows."""
-        share = neighbour(self.share, n_rows, above=False)
-        c = neighbour(min(self.recursive_c, Fraction(n_rows + 1)), n_rows, above=True)
-        whole = [self.size, share.numerator, share.denominator, self.distinct]
-        whole += [self.recursive_l, c.numerator, c.denominator, self.ordered, self.others_known]
-        return np.array(whole, np.int64), np.array([self.entropy, self.t], np.float64)
-
-
-class Constraint(ABC):
-    """One promise about every group, and perhaps about one sensitive column; without a name, about each of them."""
-
-    column: str | None = None
-
-    @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """Return the promise as it stands in a manifest."""
-
-    @abstractmethod
-    def tighten(self, limits: Limits) -> None:
-        """Write this constraint into the kernel's limits."""
-
-    @abstractmethod
-    def best(self, n_rows: int, counts: Counts) -> dict[str, float] | None:
-        """Return the closest setting that the whole table reaches, or ``None`` if it satisfies this one."""
 
 
 @dataclass(frozen=True)
@@ -138,13 +71,13 @@ class LDiversity(Constraint):
         if self.kind not in get_args(LKind):
             fact = f"l_kind is {self.kind!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(LKind))}")
-        if not _is_number(self.l) or self.l < 1:
+        if not is_number(self.l) or self.l < 1:
             fact = f"l is {self.l!r}"
             raise ParameterError(fact, "use a number, at least 1")
         if self.kind in ("distinct", "recursive") and self.l != int(self.l):
             fact = f"l is {self.l!r} and l_kind is {self.kind!r}"
             raise ParameterError(fact, "use a whole number, because this kind counts values; or l_kind='frequency'")
-        if not _is_number(self.c) or not 0 < self.c <= _LARGEST_C:
+        if not is_number(self.c) or not 0 < self.c <= _LARGEST_C:
             fact = f"c is {self.c!r}"
             raise ParameterError(fact, f"use a number above 0, at most {_LARGEST_C:g}")
 
@@ -189,25 +122,33 @@ class TCloseness(Constraint):
     """Sensitive distribution within distance t of the table's (Li et al. 2007).
 
     Earth mover's distance: with equal ground distance half the sum of absolute differences, with
-    ``ordered=True`` the cumulated differences divided by (number of values - 1).
+    ``ordered=True`` the cumulated differences divided by (number of values - 1). With ``tree=True`` values are as far
+    apart as the height at which they meet in the tree that the schema gives the sensitive column, over the root's.
     """
 
     t: float
     ordered: bool = False
     column: str | None = None
+    tree: bool = False
 
     def __post_init__(self) -> None:
-        if not _is_number(self.t) or not 0 <= self.t <= 1:
+        if not is_number(self.t) or not 0 <= self.t <= 1:
             fact = f"t is {self.t!r}"
             raise ParameterError(fact, "use a number from 0 to 1")
+        if self.ordered and self.tree:
+            fact = "Both ordered and tree are true"
+            raise ParameterError(fact, "measure t along the order of the values, or along their tree")
 
     def guarantee(self) -> Guarantee:
         """Return the promise of t."""
-        return Guarantee("t", t=self.t, ordered=self.ordered, column=self.column)
+        return Guarantee("t", t=self.t, ordered=self.ordered, tree=self.tree or None, column=self.column)
 
     def tighten(self, limits: Limits) -> None:
         """Ask for closeness."""
-        limits.t, limits.ordered = self.t, self.ordered
+        if self.tree:
+            limits.t_of_tree = self.t
+        else:
+            limits.t, limits.ordered = self.t, self.ordered
 
     def best(self, n_rows: int, counts: Counts) -> dict[str, float] | None:
         """The whole table is at distance 0 from itself."""
@@ -223,7 +164,7 @@ class Alpha(Constraint):
     column: str | None = None
 
     def __post_init__(self) -> None:
-        if not _is_number(self.alpha) or not 0 < self.alpha <= 1:
+        if not is_number(self.alpha) or not 0 < self.alpha <= 1:
             fact = f"alpha is {self.alpha!r}"
             raise ParameterError(fact, "use a number above 0, at most 1")
 
@@ -259,7 +200,7 @@ class LKC(Constraint):
         if isinstance(self.L, bool) or not isinstance(self.L, int | np.integer) or self.L < 1:
             fact = f"L is {self.L!r}"
             raise ParameterError(fact, "use a whole number, at least 1")
-        if not _is_number(self.C) or not 0 < self.C <= 1:
+        if not is_number(self.C) or not 0 < self.C <= 1:
             fact = f"C is {self.C!r}"
             raise ParameterError(fact, "use a number above 0, at most 1")
         if self.C < 1 and self.l > 1:
@@ -316,13 +257,17 @@ class Privacy:
         alpha: EachColumn[float | None] = None,
         ordered: EachColumn[bool] = False,
         others_known: bool = False,
+        beta: EachColumn[float | None] = None,
+        enhanced: EachColumn[bool] = False,
+        delta: EachColumn[float | None] = None,
+        tree: EachColumn[bool] = False,
     ) -> Privacy:
-        """Collect constraints; ``l=1``, ``t=None`` and ``alpha=None`` ask for nothing.
+        """Collect constraints; ``l=1``, and ``None`` for the others, ask for nothing.
 
         Each may be a mapping from sensitive columns; a column that it does not name is asked for nothing by it.
         """
         columns: dict[str | None, None] = {}
-        for setting in (l, l_kind, c, t, alpha, ordered):
+        for setting in (l, l_kind, c, t, alpha, ordered, beta, enhanced, delta, tree):
             columns |= dict.fromkeys(setting) if isinstance(setting, Mapping) else {}
         chosen: list[Constraint] = [KAnonymity(k)]
         for name in columns or (None,):
@@ -330,12 +275,21 @@ class Privacy:
             diversity = LDiversity(own_of(l, name, 1), own_kind, own_of(c, name, 3.0), name)
             own_t, own_alpha = own_of(t, name, None), own_of(alpha, name, None)
             own_ordered = own_of(ordered, name, default=False)
-            if own_ordered and own_t is None:
-                fact = "ordered is about t, and t was not given"
-                raise ParameterError(fact, "give t, or leave ordered out")
+            own_tree = own_of(tree, name, default=False)
+            own_beta, own_delta = own_of(beta, name, None), own_of(delta, name, None)
+            own_enhanced = own_of(enhanced, name, default=False)
+            for about, is_set, what, given in (
+                ("ordered", own_ordered, "t", own_t), ("enhanced", own_enhanced, "beta", own_beta),
+                ("tree", own_tree, "t", own_t),
+            ):  # fmt: skip
+                if is_set and given is None:
+                    fact = f"{about} is about {what}, and {what} was not given"
+                    raise ParameterError(fact, f"give {what}, or leave {about} out")
             chosen += [diversity] if diversity.l > 1 or own_kind == "recursive" else []
-            chosen += [TCloseness(own_t, own_ordered, name)] if own_t is not None else []
+            chosen += [TCloseness(own_t, own_ordered, name, own_tree)] if own_t is not None else []
             chosen += [Alpha(own_alpha, name)] if own_alpha is not None else []
+            chosen += [BetaLikeness(own_beta, own_enhanced, name)] if own_beta is not None else []
+            chosen += [DeltaDisclosure(own_delta, name)] if own_delta is not None else []
         return cls(tuple(chosen), others_known)
 
     @property
@@ -355,8 +309,8 @@ class Privacy:
                 raise ParameterError(fact, "leave it out, or give other columns the role 'sensitive'")
             return Privacy(tuple(replace(c, column=None) if c.column else c for c in self.constraints))  # type: ignore[type-var]
         if self.others_known and not self.about_sensitive:  # limits of the schema are among the constraints by now
-            fact = "others_known is about l, t and alpha, and none of them was given"
-            raise ParameterError(fact, "give one of them, or leave others_known out")
+            fact = "others_known is about limits of sensitive values, and none of them was given"
+            raise ParameterError(fact, "give l, t, alpha, beta or delta, or leave others_known out")
         found: list[Constraint] = [c for c in self.constraints if isinstance(c, KAnonymity)]
         for name in names:
             own = [c for c in self.constraints if not isinstance(c, KAnonymity) and c.column in (None, name)]
@@ -379,6 +333,24 @@ class Privacy:
                 constraint.tighten(limits)
         return limits
 
+    def shares(self, name: str, counts: Counts) -> npt.NDArray[np.int64]:
+        """Return the least and the largest share of each value of a sensitive column, as the kernel reads them.
+
+        No row where no constraint is about single values of any column.
+        """
+        limited = [c for c in self.constraints if c.shares(counts)]
+        if not limited:
+            return np.empty((0, 4), np.int64)
+        n = max(1, int(counts.sum()))
+        least, most = [Fraction(0)] * len(counts), [Fraction(1)] * len(counts)
+        for constraint in limited:
+            if constraint.column in (None, name):
+                for v, (low, high) in enumerate(constraint.shares(counts)):
+                    least[v] = max(least[v], neighbour(low, n, above=True))
+                    most[v] = min(most[v], neighbour(high, n, above=False))
+        between = [(a.numerator, a.denominator, b.numerator, b.denominator) for a, b in zip(least, most, strict=True)]
+        return np.array(between, np.int64)
+
     def require_feasible(self, n_rows: int, counts: Mapping[str, Counts], ordered: Sequence[str] = ()) -> None:
         """Refuse what even one group of all rows would not satisfy, with the closest setting in the error.
 
@@ -391,7 +363,7 @@ class Privacy:
         """
         own = self.for_columns(list(counts))
         if own.about_sensitive and not counts:
-            fact = "Parameters l, t, alpha and LKC are about sensitive values, and the schema has no sensitive column"
+            fact = "Parameters other than k are about sensitive values, and the schema has no sensitive column"
             raise SchemaError(fact, "give a column the role 'sensitive', or ask for k only")
         for constraint in own.constraints:
             named = constraint.column or next(iter(counts), "")
@@ -421,10 +393,6 @@ def _written(value: float | Mapping[str, float]) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{number:g} for {name!r}" for name, number in value.items())
     return f"{value:g}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _rounded_down(value: float) -> float:

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import ParameterError
+from incrowd.io import is_spark_frame
 from incrowd.publish.best_cuts import BestCuts
 from incrowd.publish.decomposition.dmpd import DMPD
 from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
+from incrowd.publish.iyengar import Iyengar
+from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
 from incrowd.publish.m_invariance import MInvariance, republish
@@ -52,6 +55,8 @@ __all__ = [
     "IACc",
     "IACk",
     "InfoGainMondrian",
+    "Iyengar",
+    "KOptimal",
     "Lattice",
     "MInvariance",
     "Mondrian",
@@ -87,6 +92,7 @@ def publish(
     engine: str = "local",
     output: str | Path | None = None,
     memory: str | int | None = None,
+    master: str | None = None,
     **parameters: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Publish a frame by the method of this name; see `methods` for names and what each promises.
@@ -98,16 +104,20 @@ def publish(
 
     Other engines than ``"local"`` write the release to `output`, a Parquet dataset, and return a `DatasetRelease`:
     ``"streamed"`` goes by way of the disk and takes no more than `memory` (``"4GB"``); `frame` may then be the name of
-    a Parquet or text file, a folder of them, or a lazy frame. See docs/scale.md.
+    a Parquet or text file, a folder of them, or a lazy frame. ``"spark"``, which a frame of Spark asks for by itself,
+    works on a cluster, or with `master` (``"local[2]"``) in a session of its own. See docs/scale.md.
     """
     chosen = make(method or default_method(schema), **parameters)
+    if engine == "local" and is_spark_frame(frame):
+        engine = "spark"
     if engine != "local":
         engines = import_module(_ENGINES)  # a room above: loaded by name
         return engines.publish(
             frame, schema, chosen, output,
-            engine=engine, memory=memory, seed=seed, progress=progress, domains=domains,
+            engine=engine, memory=memory, master=master, seed=seed, progress=progress, domains=domains,
         )  # fmt: skip
-    if output is not None or memory is not None:
-        fact = f"Parameter {'output' if output is not None else 'memory'} is for other engines than 'local'"
+    unused = [name for name, value in (("output", output), ("memory", memory), ("master", master)) if value is not None]
+    if unused:
+        fact = f"Parameter {unused[0]} is for other engines than 'local'"
         raise ParameterError(fact, "use engine='streamed', or save what publish returns: release.save(...)")
     return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains)

@@ -222,6 +222,10 @@ class Suppression:
         enough = self.together[first:] & (self.rows[first:] >= k)
         return first + int(np.argmax(enough))  # the table as a whole keeps everything, or it was refused
 
+    def smaller_than(self, k: int) -> int:
+        """Return how many groups have fewer than k rows (Alg. 1, line 8, to the letter); nothing but k is asked for."""
+        return int(np.searchsorted(self.sizes, k))
+
     def largest_k(self, n_groups: int) -> int:
         """Return the largest k that the table keeps when so many groups are suppressed."""
         smallest = self.sizes[n_groups:][:1].tolist()
@@ -333,18 +337,23 @@ def changes(generalized: Generalized, suppression: Suppression, steps: Iterable[
 
 def choice(generalized: Generalized, suppression: Suppression, change: Change, privacy: Privacy) -> Choice:
     """Return cells: those of the groups that are left, and one of ``*`` only for all suppressed rows."""
-    kept = np.sort(suppression.order[change.n_groups :])
-    cell_of_group = np.full(len(generalized.sizes), len(kept), np.int64)
-    cell_of_group[kept] = np.arange(len(kept))
-    lo, hi = generalized.lo[kept], generalized.hi[kept]
-    if change.n_groups:
-        root = np.array([[hierarchy.n_leaves - 1 for hierarchy in generalized.table.hierarchies]], np.int32)
-        lo, hi = np.concatenate([lo, np.zeros_like(root)]), np.concatenate([hi, root])
+    lo, hi, cell_of = cells_without(generalized, suppression.order[change.n_groups :])
     numbers: dict[str, float | int] = {
         "star_rows": change.n_rows,
         "information_change": change.alpha,
         "divergence": change.beta,
         "values_gone": sum(change.gone),
     }
-    cell_of = cell_of_group[generalized.group_of]
     return Choice(lo, hi, cell_of, recoding=generalized.recoding, privacy=privacy, numbers=numbers)
+
+
+def cells_without(generalized: Generalized, kept: Int64) -> tuple[Codes, Codes, Int64]:
+    """Return the cells of the groups that are kept, one of ``*`` only for all other rows, and the cell of each row."""
+    kept = np.sort(kept)
+    cell_of_group = np.full(len(generalized.sizes), len(kept), np.int64)
+    cell_of_group[kept] = np.arange(len(kept))
+    lo, hi = generalized.lo[kept], generalized.hi[kept]
+    if len(kept) < len(generalized.sizes):
+        root = np.array([[hierarchy.n_leaves - 1 for hierarchy in generalized.table.hierarchies]], np.int32)
+        lo, hi = np.concatenate([lo, np.zeros_like(root)]), np.concatenate([hi, root])
+    return lo, hi, cell_of_group[generalized.group_of]

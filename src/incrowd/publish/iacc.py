@@ -43,12 +43,11 @@ import numpy as np
 from incrowd.coding import Table
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.publish.iac import SAME, Change, Suppression, changes, choice, generalize
-from incrowd.publish.iack import IACk
-from incrowd.publish.publisher import Choice, Progress
+from incrowd.publish.publisher import Choice, GroupPublisher, Progress
 
 
 @dataclass(frozen=True, kw_only=True)
-class IACc(IACk):
+class IACc(GroupPublisher):
     """Best levels for classification, then as much suppression as two thresholds allow.
 
     Parameters
@@ -62,7 +61,7 @@ class IACc(IACk):
     keep_values
         Whether some row of every value has to be left; meant by `delta_d`, and without it not looked at.
     l, l_kind, c, t, ordered, alpha
-        As for `IACk`.
+        What every group keeps besides k: see `GroupPublisher`.
     """
 
     k: int = 2
@@ -71,7 +70,11 @@ class IACc(IACk):
     keep_values: bool = True
 
     name: ClassVar[str] = "iacc"
-    promise: ClassVar[str] = "the largest k under delta_c and delta_d; l (all kinds), t, alpha"
+    paper: ClassVar[str] = "Li et al. 2011"
+    kind: ClassVar[str] = "one level per attribute, with suppression"
+    recodes: ClassVar[bool] = True
+    needs_hierarchies: ClassVar[bool] = True
+    promise: ClassVar[str] = "the largest k under delta_c and delta_d; l (all kinds), t, alpha, beta, delta"
     cost: ClassVar[str] = "n M + n log n + values x group sizes"
 
     def __post_init__(self) -> None:

@@ -27,8 +27,10 @@ result. Use it when classifiers will be trained on the release; not when recipie
 
 Where the paper is silent: among equally good rows the one that comes first in a random order, drawn once per run
 (`seed` repeats it), is taken; the order of the table must not decide who is a member. Losses are compared as whole
-numbers of 31 bits, so that ties do not depend on rounding: losses that differ by less than about 1e-9 of what all
-domains together can lose count as equal, and every step between two values costs at least that much. ``presplit`` is
+numbers of 31 bits, so that they do not depend on the order of adding: losses that differ by less than about 1e-9 of
+what all domains together can lose may count as equal, and every step between two values costs at least that much. Each
+attribute's loss is rounded by itself, so of rows whose exact losses are equal one may be taken for smaller by the last
+of these bits; the same one on every machine. ``presplit`` is
 the split of section 4.3: Mondrian cuts the table into parts, and rows choose within their part.
 Shares of the hardened mode are published in parts of 10 000.
 

@@ -3,7 +3,7 @@
 Somebody who looks for a person knows at most L of the person's quasi-identifiers. Every combination of at most L
 attributes' cells is then shared by at least K rows, and tells no sensitive value with a confidence above C. That asks
 for much less than k-anonymity over all attributes when there are many of them. The search is that of TDS, with
-validity by LKC, and Score(v) = InfoGain(v) for classification or, for general analysis, the sum of |group|^2 over
+validity by LKC, and Score(v) = InfoGain(v) for classification or, for general analysis, the sum of ``|group|^2`` over
 the groups that hold v: what v adds to the discernibility cost.
 
 Guarantee: LKC-privacy. When L covers all quasi-identifiers, that is k-anonymity with k = K and no share above C, and

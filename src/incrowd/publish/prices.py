@@ -1,6 +1,7 @@
 """What cells cost, in whole numbers: losses in the form that kernels take.
 
-Whole numbers make sums exact: of two equal losses none is smaller by rounding, whatever the order of adding.
+Whole numbers make sums exact, whatever the order of adding. They are rounded attribute by attribute: the sums of two
+exactly equal losses may differ by as many units as there are attributes.
 """
 
 from __future__ import annotations

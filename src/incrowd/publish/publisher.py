@@ -29,6 +29,10 @@ AnyRelease = TypeVar("AnyRelease", bound=Release)
 Progress = Callable[[str, int, int], None]
 """Called with a stage, the work done and the work to do; what it raises ends the run."""
 
+_LATER = (
+    ("others_known", False, ("others_known",)), ("beta", None, ("beta", "enhanced")), ("delta", None, ("delta",)),
+    ("tree", False, ("tree",)),
+)  # fmt: skip
 _FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading compiled loops takes longer
 
 
@@ -93,9 +97,11 @@ class Publisher(ABC, Generic[AnyRelease]):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters as plain data, as a manifest lists them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        for later in ("others_known", "concealment"):  # as in releases that were made before there were these
-            if not given.get(later, True):
-                del given[later]
+        for name, unasked, with_it in _LATER:  # as in releases that were made before there were such parameters
+            if name in given and given[name] is unasked:
+                given = {key: value for key, value in given.items() if key not in with_it}
+        if not given.get("concealment", True):
+            given = {key: value for key, value in given.items() if key != "concealment"}
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
 
     def settled(self, schema: Schema) -> Self:
@@ -255,9 +261,18 @@ class GroupPublisher(CellPublisher):
         Largest share of a sensitive value.
     others_known
         Keep the limits of each sensitive column for somebody, too, who has learned another of them.
+    beta, enhanced
+        Largest relative gain of any sensitive value's share over its share in the table (beta-likeness); `enhanced`
+        also keeps frequent values from becoming certain.
+    delta
+        Largest change of any sensitive value's share, as a logarithm to base 2 (delta-disclosure); every group then has
+        every value.
 
-    With several sensitive columns, each of `l`, `l_kind`, `c`, `t`, `ordered` and `alpha` is one setting for all of
-    them, or a mapping: ``l={"diagnosis": 3}`` asks for nothing of the others.
+    tree
+        Measure t along the tree that the schema gives the sensitive column (hierarchical closeness).
+
+    With several sensitive columns, each of these but k is one setting for all of them, or a mapping:
+    ``l={"diagnosis": 3}`` asks for nothing of the others.
     """
 
     k: int
@@ -268,8 +283,12 @@ class GroupPublisher(CellPublisher):
     ordered: EachColumn[bool] = False
     alpha: EachColumn[float | None] = None
     others_known: bool = False
+    beta: EachColumn[float | None] = None
+    enhanced: EachColumn[bool] = False
+    delta: EachColumn[float | None] = None
+    tree: EachColumn[bool] = False
 
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha"
+    promise: ClassVar[str] = "k, l (all kinds), t, alpha, beta, delta"
     several: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

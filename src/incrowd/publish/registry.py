@@ -25,6 +25,8 @@ from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
 from incrowd.publish.iack import IACk
 from incrowd.publish.infogain_mondrian import InfoGainMondrian
+from incrowd.publish.iyengar import Iyengar
+from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
 from incrowd.publish.m_invariance import MInvariance
@@ -61,6 +63,8 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
         TDR,
         PAIS,
         SeqA,
+        KOptimal,
+        Iyengar,
         DMPD,
         ParetoDMPD,
     )

@@ -211,7 +211,7 @@ def assemble_rows(
         recoding="homogeneous" if homogeneous else "non-homogeneous",
         domains="exact" if own is None else "joined",
         quasi=tuple(domain.entry for domain in published),
-        secrets=tuple(_about_secret(behind, secret, cells, least, own) for secret in table.secrets),
+        secrets=tuple(_about_secret(behind, secret, cells, least, own, guarantees) for secret in table.secrets),
         target=schema.target,
         other=tuple(schema.other),
     )
@@ -266,10 +266,20 @@ def _published_secrets(table: Table, cells: Cells, kept: Int64) -> tuple[Sensiti
     return tuple(found)
 
 
-def _about_secret(table: Table, secret: Secret, cells: Cells, least: int, rng: np.random.Generator | None) -> Sensitive:
+def _about_secret(
+    table: Table,
+    secret: Secret,
+    cells: Cells,
+    least: int,
+    rng: np.random.Generator | None,
+    promised: Sequence[Guarantee],
+) -> Sensitive:
     kind = type_of(secret.values)
     if cells.counts is None:
-        return Sensitive(secret.name, kind, "exact")
+        if not any(promise.tree and promise.column in (None, secret.name) for promise in promised):
+            return Sensitive(secret.name, kind, "exact")
+        leaves = tuple(leaves_to_data(without_negative_zero(secret.values)))
+        return Sensitive(secret.name, kind, "exact", leaves=leaves, levels=secret.levels)
     counts = secret.counts(table.sensitive_counts)
     told = counts if rng is None else rounded(counts, least, rng)
     form = cells.evidence.form if cells.evidence else "counts"

@@ -13,12 +13,14 @@ from incrowd.errors import counted
 from incrowd.report.summary import CheckLine, Judgement, Status
 from incrowd.verify import Check, Verdict
 
-_PROMISE = re.compile(r"k|blocks|k of joins|l \(\w+\)|t|t \(ordered\)|alpha|lkc")
+_PROMISE = re.compile(r"k|blocks|k of joins|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|lkc")
 _LEVELS = {
     "k": "Smallest crowd",
     "l_distinct": "Fewest different sensitive values in a crowd",
     "alpha": "Largest share of one sensitive value in a crowd",
     "t": "Largest distance from the whole table (t)",
+    "beta": "Largest relative gain of a sensitive value's share (beta)",
+    "delta": "Largest change of a sensitive value's share (delta)",
     "rows_fitting_min": "Fewest rows of one table that fit somebody",
     "rows_with_class_min": "Fewest rows alike, class included",
 }
@@ -49,7 +51,11 @@ _TITLES = {
     "l (recursive)": "The most frequent sensitive value does not outweigh the others (l)",
     "t": "Crowds are close enough to the whole table (t)",
     "t (ordered)": "Crowds are close enough to the whole table (t)",
+    "t (tree)": "Crowds are close enough to the whole table (t)",
     "alpha": "No sensitive value has too large a share (alpha)",
+    "beta": "No sensitive value becomes much likelier than in the whole table (beta)",
+    "beta (enhanced)": "No sensitive value becomes much likelier than in the whole table (beta)",
+    "delta": "No sensitive value becomes much likelier or less likely than in the whole table (delta)",
     "lkc": "Whoever knows L values finds a crowd (LKC)",
     "blocks": "The people whose values are published together are at least k",
     "private files": "The owner's private files belong to this release",

@@ -13,7 +13,15 @@ from incrowd.manifest import Manifest, RowsManifest
 from incrowd.publish import find_publisher
 from incrowd.report.summary import Making
 
-_OPTIONS = {"k": "-k", "l": "-l", "l_kind": "--l-kind", "t": "-t", "alpha": "--alpha"}
+_OPTIONS = {
+    "k": "-k",
+    "l": "-l",
+    "l_kind": "--l-kind",
+    "t": "-t",
+    "alpha": "--alpha",
+    "beta": "--beta",
+    "delta": "--delta",
+}
 
 
 def making_of(manifest: Manifest, files: Mapping[str, str]) -> Making:

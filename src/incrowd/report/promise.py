@@ -103,8 +103,17 @@ def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
     value = f"'{named}'" if named is not None else "the sensitive column"
     words = {
         "k": crowd,
-        "t": f"the values of {value} in a crowd are spread much as in the whole table (distance at most {guarantee.t})",
+        "t": f"the values of {value} in a crowd are spread much as in the whole table (distance at most {guarantee.t})"
+        + (", values that are near in their tree being near" if guarantee.tree else ""),
         "alpha": f"no value of {value} has a larger share than this in a crowd",
+        "beta": (
+            f"no value of {value} is more frequent in a crowd than in the whole table by more than "
+            f"{guarantee.beta} times its share there" + (", nor certain" if guarantee.enhanced else "")
+        ),
+        "delta": (
+            f"every crowd has every value of {value}, less than {2 ** (guarantee.delta or 0):.3g} times as frequent or "
+            "rare as the whole table"
+        ),
         "lkc": (
             f"whoever knows {guarantee.L} values of a person finds at least {guarantee.K} people, and no value of "
             f"{value} among them with more than {guarantee.C:.1%}" if guarantee.kind == "lkc" else ""

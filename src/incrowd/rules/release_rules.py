@@ -48,6 +48,7 @@ from incrowd.rules.itemsets import ROUNDING, Progress, check_thresholds, frequen
 
 Floats = npt.NDArray[np.float64]
 Cuts = Mapping[str, Sequence[float]]
+_FEWEST_RANKED = 3  # rules whose order can agree or not
 
 
 def rules_from_release(
@@ -247,6 +248,13 @@ class RuleComparison:
         apart = np.abs(self.matched[measure].to_numpy() - self.matched[f"original {measure}"].to_numpy())
         return {"mean": float(apart.mean()) if len(apart) else None, "max": float(apart.max()) if len(apart) else None}
 
+    def rank_agreement(self, measure: str) -> float | None:
+        """Return Spearman's correlation of ``"support"`` or ``"confidence"`` over matched rules; from three on."""
+        ours, theirs = (self.matched[name].rank() for name in (measure, f"original {measure}"))
+        if self.matched.height < _FEWEST_RANKED or ours.n_unique() == 1 or theirs.n_unique() == 1:
+            return None
+        return float(np.corrcoef(ours.to_numpy(), theirs.to_numpy())[0, 1])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         return {
@@ -257,6 +265,7 @@ class RuleComparison:
             "precision": self.precision,
             "support": self.deviation("support"),
             "confidence": self.deviation("confidence"),
+            "rank_agreement": {measure: self.rank_agreement(measure) for measure in ("support", "confidence")},
         }
 
     def __str__(self) -> str:
@@ -265,7 +274,9 @@ class RuleComparison:
         if self.matched.height:
             for measure in ("support", "confidence"):
                 apart = self.deviation(measure)
-                lines.append(f"  {measure} is off by {apart['mean']:.4f} on average, {apart['max']:.4f} at most")
+                ranks = self.rank_agreement(measure)
+                order = "" if ranks is None else f"; rank correlation {ranks:.2f}"
+                lines.append(f"  {measure} is off by {apart['mean']:.4f} on average, {apart['max']:.4f} at most{order}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -33,6 +33,8 @@ _NAMES_PEOPLE = re.compile(
 )
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
+_NUMBER = r"[+-]?\d[\d.,'\s]*"
+_WITH_UNIT = rf"^\s*(?:[$€£¥]\s*{_NUMBER}|{_NUMBER}(?:[%‰°$€£¥]|[a-zA-Z]{{1,3}}))\s*$"
 _PADDED = r"^\d{1,10}$"
 _TAKEN = "; texts listed in missing_tokens count as missing"
 _TARGET = "you named it as the class to predict: it is released as it is, and whoever knows it may use it to link rows"
@@ -140,15 +142,20 @@ def _why_identifier(values: pl.Series, kind: str, distinct: int) -> str | None:
         if distinct > _NEAR_UNIQUE[kind] * n and scattered:
             return f"whole numbers, {distinct} distinct in {n} rows: if they measure something, make it quasi"
         return None
-    text = values.cast(pl.String())
-    length = text.str.len_chars().mean()
+    return _why_text(values.cast(pl.String()), distinct)
+
+
+def _why_text(text: pl.Series, distinct: int) -> str | None:
+    length, n = text.str.len_chars().mean(), len(text)
     if isinstance(length, float) and length > _FREE_TEXT:
         return f"free text ({length:.0f} characters on average), which can contain anything"
     if text.str.contains("@", literal=True).mean() == 1.0:
         return "email addresses"
     if text.str.contains(_LOCAL_DATE).all():
         return "dates in another format than 2024-03-05: give --date-format, and they become a quasi-identifier"
-    if distinct > _NEAR_UNIQUE[kind] * n and not text.str.contains(_ISO_DATE).all():
+    if distinct > _NEAR_UNIQUE["str"] * n and not text.str.contains(_ISO_DATE).all():
+        if text.str.contains(_WITH_UNIT).all() and text.str.replace_all(_NUMBER, "").n_unique() == 1:
+            return "numbers with a unit, such as 12 % or 1,50 €: write them without it, and they become ranges"
         return f"text, {distinct} distinct values in {n} rows: it probably identifies people"
     return None
 

@@ -137,7 +137,7 @@ class Schema:
         self,
         *,
         quasi: Mapping[str, Spec | None] | Sequence[str],
-        sensitive: str | Sequence[str] | None = None,
+        sensitive: str | Sequence[str] | Mapping[str, Spec | None] | None = None,
         identifiers: Iterable[str] = (),
         other: Iterable[str] = (),
         target: str | None = None,
@@ -152,7 +152,8 @@ class Schema:
         attributes = [Attribute(name, Role.QUASI, _checked(name, spec)) for name, spec in hierarchies.items()]
         attributes += [Attribute(name, Role.OTHER) for name in _names(other, "other")]
         attributes += [Attribute(name, Role.IDENTIFIER) for name in _names(identifiers, "identifiers")]
-        attributes += [Attribute(name, Role.SENSITIVE) for name in _listed(sensitive)]
+        trees = sensitive if isinstance(sensitive, Mapping) else {}
+        attributes += [Attribute(name, Role.SENSITIVE, _checked(name, trees.get(name))) for name in _listed(sensitive)]
         codes = dict(missing_codes or {})
         require_columns([*(types or {}), *codes], [attribute.name for attribute in attributes])
         attributes = [

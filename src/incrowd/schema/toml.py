@@ -20,13 +20,13 @@ _HEAD = """\
 #   identifier  never published
 #   quasi       could help to recognize somebody: will be generalized
 #   sensitive   what must not be learned about a person; a single one is also the class to predict, unless target says
-#               otherwise; l, l_kind, t or alpha here hold for this column, whatever publish is asked for
+#               otherwise; l, l_kind, t, alpha, beta or delta here hold for this column, whatever publish is asked for
 #   other       released as it is
 # hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
-_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha")
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
 _KEYS = {"role", "type", "hierarchy", "missing", "date_format", *_LIMITS}
 
 
@@ -59,7 +59,7 @@ def dumps(schema: Schema, folder: Path) -> str:
         if attribute.suspects:
             lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
         lines += [f"{name} = {_value(value)}" for name, value in attribute.limits.items()]
-        if attribute.role is Role.QUASI:
+        if attribute.role is Role.QUASI or (attribute.role is Role.SENSITIVE and attribute.hierarchy is not None):
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
     return "\n".join(lines) + "\n"
 

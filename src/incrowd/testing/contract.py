@@ -48,6 +48,10 @@ _CONSTRAINTS: tuple[Settings, ...] = (
     {"t": 0.4},
     {"t": 0.4, "ordered": True},
     {"alpha": 0.8},
+    {"beta": 0.9},
+    {"beta": 2.0, "enhanced": True},
+    {"delta": 1.9},
+    {"t": 0.4, "tree": True},
     {"L": 2},
     {"L": 2, "l": 1.3},
     {"C": 0.8},
@@ -60,6 +64,8 @@ _OUT_OF_RANGE: tuple[Settings, ...] = (
     {"t": -0.1},
     {"t": float("nan")},
     {"alpha": 0},
+    {"beta": 0},
+    {"delta": -1},
     {"L": 0},
     {"C": 1.5},
 )
@@ -304,6 +310,7 @@ def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
     """Publish a table, and check everything about the release."""
     sample = SAMPLES[name]()
     sample = sample.with_ordered_values() if setting.get("ordered") else sample
+    sample = sample.with_tree() if setting.get("tree") else sample
     method = subject.make(**setting)
     try:
         release = _publish(method, sample)
@@ -313,7 +320,7 @@ def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
     _require_kept(release, sample, subject.k)
     if not setting:  # constraints are kept by rows, and make no difference to files
         _require_written(release, sample)
-    for wanted in ("l", "t", "alpha", "L"):
+    for wanted in ("l", "t", "alpha", "beta", "delta", "L"):
         if wanted in setting:
             _require(_is_promised(release, wanted, setting[wanted]), f"{wanted} is not among the guarantees")
 

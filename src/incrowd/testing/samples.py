@@ -34,6 +34,12 @@ class Sample:
         """Return the same table with numbers for sensitive values."""
         return replace(self, frame=self.frame.with_columns(pl.col("class").rank("dense").cast(pl.Int64())))
 
+    def with_tree(self) -> Sample:
+        """Return the same table with a tree of sensitive values."""
+        own = self.schema.attributes.values()
+        with_one = [replace(each, hierarchy=balanced(2)) if each.name == "class" else each for each in own]
+        return replace(self, schema=Schema.of(with_one, missing=self.schema.missing, rest=self.schema.rest))
+
 
 def _sample(columns: Mapping[str, Any], quasi: Mapping[str, Spec | None], **given: Any) -> Sample:  # noqa: ANN401
     """Add a class with three values, equally frequent, an identifier and a column that is released as it is."""

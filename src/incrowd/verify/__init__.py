@@ -13,6 +13,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError
+from incrowd.verify.baskets import basket_columns, basket_rows, check_basket_files, is_basket_folder
 from incrowd.verify.core import check
 from incrowd.verify.domain import Array
 from incrowd.verify.elsewhere import check_place, rebuild
@@ -96,9 +97,21 @@ def verify(
     if folder.name.endswith(".private") and (public := folder.with_name(folder.name.removesuffix(".private"))).is_dir():
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
+    if is_basket_folder(folder):
+        return _check_baskets(folder, original, how, progress)
     _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
     return check_folder(folder, _original(folder, original, how, progress), numbers, kept, _release_before(after))
+
+
+def _check_baskets(
+    folder: Path, original: Any, how: io.Reading, progress: Callable[[str, int, int], None] | None  # noqa: ANN401
+) -> Verdict:  # fmt: skip
+    """Check baskets; the columns of the original are those that the manifest names."""
+    if original is None:
+        return check_basket_files(folder)
+    read = io.read_as(original, how, progress=progress) if isinstance(original, str | Path) else original
+    return check_basket_files(folder, *basket_rows(read, basket_columns(folder)))
 
 
 def _original(

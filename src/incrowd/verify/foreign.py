@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ from incrowd import io
 from incrowd.errors import ParameterError, SchemaError, counted
 from incrowd.verify.domain import Array, is_number
 from incrowd.verify.groups import number_rows
-from incrowd.verify.levels import TOLERANCE, Distributions, above_share, distances, tops, totals
-from incrowd.verify.promises import broken_l, check_k, reached
+from incrowd.verify.levels import Distributions
+from incrowd.verify.manifest import Promise
+from incrowd.verify.promises import broken, check_k, note_likeness, promise_name, reached
 from incrowd.verify.verdict import Findings, Verdict, first_row
 
 _L_KINDS = ("frequency", "distinct", "entropy", "recursive")
@@ -32,6 +32,9 @@ def verify_table(
     c: float = 3.0,
     t: float | None = None,
     alpha: float | None = None,
+    beta: float | None = None,
+    enhanced: bool = False,
+    delta: float | None = None,
 ) -> Verdict:
     """Check a published table that has no manifest.
 
@@ -43,9 +46,10 @@ def verify_table(
         The columns that somebody may know; rows that agree in them form a group, a missing cell is a value.
     sensitive
         The column to be protected.
-    k, l, l_kind, c, t, alpha
+    k, l, l_kind, c, t, alpha, beta, enhanced, delta
         The promise: group size, diversity of a kind (`c` belongs to ``recursive``), closeness to the whole table's
-        distribution (half the sum of absolute differences), largest share.
+        distribution (half the sum of absolute differences), largest share, beta-likeness (basic or `enhanced`),
+        delta-disclosure.
 
     Examples
     --------
@@ -56,7 +60,8 @@ def verify_table(
     """
     table = io.read(frame) if isinstance(frame, str | Path) else io.to_polars(frame)
     _check_columns(table, quasi, sensitive)
-    _check_promise({"k": k, "l": l, "t": t, "alpha": alpha}, sensitive, l_kind, c)
+    asked = {"k": k, "l": l, "t": t, "alpha": alpha, "beta": beta, "delta": delta}
+    _check_promise(asked, sensitive, l_kind, c)
     findings = Findings()
     group = _groups(table, quasi)
     sizes = np.bincount(group)
@@ -64,8 +69,8 @@ def verify_table(
     findings.levels["k"] = int(sizes.min()) if len(sizes) else None
     if not table.height:
         findings.judge("rows", ["the table is empty"], "")
-    if k is l is t is alpha is None:
-        findings.skip("promises", "no k, l, t or alpha was given: only the levels are reported")
+    if all(value is None for value in asked.values()):
+        findings.skip("promises", "no k, l, t, alpha, beta or delta was given: only the levels are reported")
     if k is not None:
         check_k(findings, sizes, k, first)
     if sensitive is not None and table.height:
@@ -73,7 +78,9 @@ def verify_table(
         marginal = np.bincount(values)
         found = Distributions.of_rows(group, values, len(sizes), len(marginal))
         findings.levels |= reached(found, marginal, c=c, ordered=False)
-        _check_values(findings, found, marginal, first, l=l, l_kind=l_kind, c=c, t=t, alpha=alpha)
+        promises = _promises(asked, l_kind, c, enhanced=enhanced)
+        note_likeness(findings, found, promises, marginal)
+        _check_values(findings, found, marginal, first, promises)
     return findings.verdict()
 
 
@@ -96,6 +103,8 @@ _ALLOWED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "c": (lambda v: v > 0, "a number above 0"),
     "t": (lambda v: v >= 0, "a number from 0"),
     "alpha": (lambda v: 0 < v <= 1, "a share above 0, at most 1"),
+    "beta": (lambda v: v > 0, "a number above 0"),
+    "delta": (lambda v: v > 0, "a number above 0"),
 }
 
 
@@ -128,28 +137,22 @@ def _groups(table: pl.DataFrame, quasi: Sequence[str]) -> Array:
     return number_rows(numbers, table.height)
 
 
+def _promises(asked: dict[str, Any], l_kind: str, c: float, *, enhanced: bool) -> list[Promise]:
+    """Return what was asked about sensitive values, as promises of a manifest."""
+    with_it: dict[str, dict[str, Any]] = {
+        "l": {"l_kind": l_kind, "c": c}, "t": {"ordered": False}, "alpha": {}, "beta": {"enhanced": enhanced},
+        "delta": {},
+    }  # fmt: skip
+    given = {kind: value.item() if isinstance(value, np.generic) else value for kind, value in asked.items()}
+    return [Promise(kind, {kind: given[kind], **more}) for kind, more in with_it.items() if given[kind] is not None]
+
+
 def _check_values(
-    findings: Findings,
-    found: Distributions,
-    marginal: Array,
-    first: Array,
-    *,
-    l: float | None,
-    l_kind: str,
-    c: float,
-    t: float | None,
-    alpha: float | None,
+    findings: Findings, found: Distributions, marginal: Array, first: Array, promises: Sequence[Promise]
 ) -> None:
-    wrongs: list[tuple[str, Array]] = []
-    if l is not None:
-        wrongs.append((f"l ({l_kind})", broken_l(found, l, l_kind, c)))
-    if t is not None:
-        far = found.measure(lambda counts: distances(counts, marginal, ordered=False))
-        wrongs.append(("t", far > t + TOLERANCE))
-    if alpha is not None:
-        share = above_share(found.measure(tops), found.measure(totals), Fraction(str(alpha)))
-        wrongs.append(("alpha", share))
-    for name, wrong in wrongs:
+    for promise in promises:
+        wrong = broken(promise, found, marginal)
         what = f"broken in {wrong.sum()} of {len(wrong)} groups"
         row = f", {first_row(int(first[wrong].min()))}" if wrong.any() else ""
-        findings.judge(name, [what + row] if wrong.any() else [], f"holds in {counted(len(wrong), 'group')}")
+        fine = f"holds in {counted(len(wrong), 'group')}"
+        findings.judge(promise_name(promise), [what + row] if wrong.any() else [], fine)

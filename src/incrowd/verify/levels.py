@@ -105,6 +105,22 @@ def distances(counts: Array, marginal: Array, *, ordered: bool) -> Array:
     return np.asarray(np.abs(np.cumsum(gap, axis=1)).sum(axis=1) / max(1, counts.shape[1] - 1))
 
 
+def distances_in_tree(counts: Array, marginal: Array, nodes: Array) -> Array:
+    """Return the distances along a tree of the values: each edge carries the difference of what is below it.
+
+    `nodes` are those of the values in each level above them, the root last. Values are apart as the height at which
+    they meet over that of the root, so an edge is worth half of one over that height.
+    """
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    gap = share - marginal / max(1, marginal.sum())
+    height, carried = len(nodes), np.abs(gap).sum(axis=1)
+    for level in nodes[:-1]:
+        below = np.zeros((len(gap), int(level.max()) + 1))
+        np.add.at(below.T, level, gap.T)
+        carried = carried + np.abs(below).sum(axis=1)
+    return np.asarray(carried / (2 * height))
+
+
 def above_share(top: Array, total: Array, limit: Fraction) -> Array:
     """Tell where top / total > limit, without rounding."""
     return below(total, limit.numerator, top, limit.denominator)

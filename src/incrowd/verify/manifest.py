@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from incrowd.verify.domain import TYPES, Array, is_number, read_values, value_problems
+from incrowd.verify.domain import is_number
 from incrowd.verify.fields import Reading
-from incrowd.verify.labels import write_value
 from incrowd.verify.methods import EVIDENCE_OF_SERIES, SERIES, cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
+from incrowd.verify.secrets import Sensitive, read_secrets
 
-FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES = 2, 3, 4  # of several sensitive columns; of one of several releases
+FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that these lack
+FORMAT_OF_SERIES = 5
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES)
 
 _KEYS = (
     "format",
@@ -47,9 +46,13 @@ _PROMISES: dict[str, dict[str, str]] = {
     "t": {"t": "a number from 0", "ordered": "true or false"},
     "alpha": {"alpha": "a share above 0"},
     "lkc": {"L": "a whole number from 1", "K": "a whole number from 1", "C": "a share above 0"},
+    "beta": {"beta": "a number above 0", "enhanced": "true or false"},
+    "delta": {"delta": "a number above 0"},
     "m": {"m": "a whole number from 1"},
     "concealment": {"k": "a whole number from 1"},
 }
+_MORE = ("beta", "delta")
+ABOUT_VALUES = ("l", "t", "alpha", *_MORE)
 
 
 @dataclass(frozen=True)
@@ -68,24 +71,6 @@ class Promise:
     def others_known(self) -> bool:
         """Whether it also holds for somebody who knows another sensitive column."""
         return self.given.get("others_known") is True
-
-
-@dataclass(frozen=True)
-class Sensitive:
-    """The sensitive column as the manifest describes it; `values` and their `counts` only where shares are told."""
-
-    name: str
-    type: str
-    form: str
-    values: pl.Series | None
-    counts: Array | None
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of its columns in the payload."""
-        if self.values is None:
-            return [self.name]
-        return [f"{self.name}={write_value(value)}" for value in self.values.to_list()]
 
 
 @dataclass(frozen=True)
@@ -175,15 +160,11 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         reading.manifest.append("it is not an object")
         return None, reading
     version = reading.field(manifest, "format", "a whole number")
-    formats = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_SERIES)
-    if version is not None and version not in formats:
-        reading.manifest.append(f"format is {version}, and this verifier knows formats {', '.join(map(str, formats))}")
-    if version not in formats:
+    if version is not None and version not in FORMATS:
+        reading.manifest.append(f"format is {version}, and this verifier knows formats {', '.join(map(str, FORMATS))}")
+    if version not in FORMATS:
         return None, reading
-    if (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
-        reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
-    if (version == FORMAT_OF_SERIES) != ("series" in manifest):
-        reading.manifest.append(f"format is {version}, and series is {'' if 'series' in manifest else 'not '}there")
+    _check_format(reading, manifest, version)
     reading.closed(manifest, _KEYS)
     reading.field(manifest, "incrowd", "a version number")
     reading.field(manifest, "polars", "a version number")
@@ -194,7 +175,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     policy, tokens, codes = read_missing(reading, manifest)
     domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
     quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
-    secrets = _read_secrets(reading, manifest)
+    secrets = read_secrets(reading, manifest)
     names = [secret.name for secret in secrets]
     promises = tuple(read_promises(reading, manifest, has_sensitive=bool(secrets), names=names))
     other = tuple(reading.field(manifest, "other", "a list of texts") or ())
@@ -225,10 +206,29 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     coded = [*(q.name for q in quasi), *names]
     check_code_names(reading, codes, coded)
     _check_names(reading, claims, reading.field(manifest, "target", "text or null"))
+    for secret in secrets:
+        own = [p for p in promises if p.kind == "t" and p.given.get("tree") and p.column in (None, secret.name)]
+        if bool(own) != (secret.tree is not None):
+            reading.manifest.append("a sensitive column has a tree and no promise along it, or the other way")
     readable = not (reading.manifest or reading.hierarchies or reading.marginals)
     if readable:
         reading.promises = _impossible(claims) + _unlike_method(claims, manifest["method"])
     return (claims if readable else None), reading
+
+
+def _check_format(reading: Reading, manifest: dict[str, Any], version: int) -> None:
+    """Each release has one format: the lowest in which it can be told."""
+    if (version == FORMAT_OF_SERIES) != ("series" in manifest):
+        reading.manifest.append(f"format is {version}, and series is {'' if 'series' in manifest else 'not '}there")
+    if version == FORMAT_OF_SERIES:
+        return
+    promised = manifest.get("guarantees")
+    kinds = [g.get("kind") for g in promised if isinstance(g, dict)] if isinstance(promised, list) else []
+    along = any(isinstance(g, dict) and "tree" in g for g in promised) if isinstance(promised, list) else False
+    if (version == FORMAT_OF_MORE) != (along or any(kind in _MORE for kind in kinds)):
+        reading.manifest.append(f"format is {version}, which is not that of a release with such promises")
+    elif version != FORMAT_OF_MORE and (version == FORMAT_OF_SEVERAL) != isinstance(manifest.get("sensitive"), list):
+        reading.manifest.append(f"format is {version}, which is not that of a release with so many sensitive columns")
 
 
 def _one_of(reading: Reading, manifest: dict[str, Any], key: str, known: tuple[str, ...]) -> str:
@@ -358,49 +358,6 @@ def _read_all_quasi(reading: Reading, manifest: dict[str, Any], *, exact: bool) 
     return found
 
 
-def _read_secrets(reading: Reading, manifest: dict[str, Any]) -> tuple[Sensitive, ...]:
-    """Return the sensitive columns: one is written by itself, several as a list."""
-    data = reading.field(manifest, "sensitive", "an object, a list of objects or null")
-    if data is None:
-        return ()
-    if isinstance(data, list) and len(data) == 1:
-        reading.private.append("sensitive is a list of one column, which is written by itself")
-    entries = [(entry, f"sensitive[{at}].") for at, entry in enumerate(data)] if isinstance(data, list) else None
-    read = [_read_sensitive(reading, entry, where) for entry, where in entries or [(data, "sensitive.")]]
-    found = tuple(secret for secret in read if secret is not None)
-    if len({secret.form for secret in found}) > 1:
-        reading.manifest.append("sensitive columns are told in several forms")
-    return found
-
-
-def _read_sensitive(reading: Reading, data: dict[str, Any], where: str) -> Sensitive | None:
-    name = reading.field(data, "name", "text", where)
-    kind = reading.field(data, "type", "text", where)
-    if kind is not None and kind not in TYPES:
-        reading.manifest.append(f"{where}type is not one of {', '.join(TYPES)}")
-    form = reading.field(data, "form", "text", where)
-    if form not in (None, "exact", "counts", "shares"):
-        reading.manifest.append("sensitive.form is none of exact, counts, shares")
-    told = form in ("counts", "shares")
-    reading.closed(data, ("name", "type", "form", *(("values", "counts") if told else ())), where.removesuffix("."))
-    if None in (name, kind, form) or not told:
-        return None if None in (name, kind, form) else Sensitive(str(name), str(kind), str(form), None, None)
-    counts = reading.field(data, "counts", "a list of counts", where)
-    listed = reading.field(data, "values", "a list", where)
-    if listed is None or counts is None or kind not in TYPES:
-        return None
-    values = read_values(listed, kind)
-    if values is None:
-        reading.manifest.append(f"{where}values holds something that is not of type {kind}")
-        return None
-    reading.manifest += [f"sensitive {problem}" for problem in value_problems(values)]
-    if not values.is_sorted(nulls_last=False):
-        reading.manifest.append("sensitive lists values that are not in increasing order")
-    if len(counts) != len(values):
-        reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(values)} values")
-    return Sensitive(str(name), str(kind), str(form), values, np.array(counts, np.int64))
-
-
 def read_promises(
     reading: Reading, manifest: dict[str, Any], *, has_sensitive: bool, names: Sequence[str] = ()
 ) -> list[Promise]:
@@ -418,7 +375,11 @@ def read_promises(
         for key, wanted in _PROMISES[kind].items():
             reading.field(entry, key, wanted, where)
         known = ("kind", *_PROMISES[kind], *(["c"] if entry.get("l_kind") == "recursive" else []))
-        if len(names) > 1 and kind in ("l", "t", "alpha"):
+        if kind == "t" and "tree" in entry:
+            known += ("tree",)
+            if entry["tree"] is not True or entry.get("ordered") is not False:
+                reading.manifest.append(f"{where}tree is there and is not true, or the order counts as well")
+        if len(names) > 1 and kind in ABOUT_VALUES:
             known += ("column", "others_known")
             _check_column(reading, entry, names, where)
         reading.closed(entry, known, f"guarantees[{number}]")

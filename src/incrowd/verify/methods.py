@@ -71,8 +71,14 @@ _GROUPS: dict[str, Fits] = {
     "ordered": _for_each(_is_bool),
     "alpha": _for_each(_or_null(_above_0(1))),
 }
-_OTHERS_KNOWN: dict[str, Fits] = {"others_known": lambda value: value is True}
 _CONCEALMENT: dict[str, Fits] = {"concealment": lambda value: value is True}
+_LATER: tuple[dict[str, Fits], ...] = (
+    {"others_known": lambda value: value is True},
+    {"beta": _for_each(_or_null(_above_0(_LARGEST))), "enhanced": _for_each(_is_bool)},
+    {"delta": _for_each(_or_null(_above_0(64)))},
+    {"tree": _for_each(_is_bool)},
+)
+"""Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
 _LOSS = _one_of("lm", "entropy", "monotone_entropy")
 _GAIN = _one_of("information", "gini")
@@ -88,6 +94,8 @@ _DMPD: dict[str, Fits] = _K_AND_L | {
     "patience": _or_null(_whole(1)),
     "seconds": _or_null(_number(0)),
 }
+_CRITERION: dict[str, Fits] = {"criterion": _one_of("fayyad", "kononenko")}
+_ARCHIVE: dict[str, Fits] = {"archive": _or_null(_whole(2))}
 _IACC: dict[str, Fits] = {"delta_c": _or_null(_number(0)), "delta_d": _or_null(_number(0)), "keep_values": _is_bool}
 _TREE_ESTIMATOR: dict[str, Fits] = {
     "k": _whole(1),
@@ -107,7 +115,19 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "lattice": (
         _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
-    "iack": (_GROUPS,),
+    "iack": (_GROUPS | {"mode": _one_of("filled", "paper")}, _GROUPS),
+    "k_optimal": (
+        _GROUPS
+        | {
+            "loss": _one_of("dm", "cm"),
+            "points": _whole(1),
+            "looks": _whole(1),
+            "seconds": _or_null(_number(0)),
+        },
+    ),
+    "iyengar": (
+        _GROUPS | {"loss": _one_of("lm", "cm"), "points": _whole(1), "population": _whole(1), "rounds": _whole(0)},
+    ),
     "iacc": (_GROUPS | _IACC,),
     "tree": (_GROUPS | {"gain": _GAIN, "tighten": _is_bool}, _TREE_ESTIMATOR),
     "kactus": (_GROUPS | {"min_rows": _or_null(_whole(1)), "confidence": _or_null(_above_0(0.5))},),
@@ -117,7 +137,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
         _GROUPS
         | {
             "loss": _LOSS,
-            "start": _one_of("mondrian", "single_mondrian", "random"),
+            "start": _one_of("mondrian", "single_mondrian", "random", "best"),
             "omega": _number(1, _LARGEST),
             "passes": _whole(1),
         },
@@ -140,8 +160,8 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
             "presplit": _is_presplit,
         },
     ),
-    "dmpd": (_DMPD,),
-    "pareto_dmpd": (_DMPD | {"archive": _or_null(_whole(2))},),
+    "dmpd": (_DMPD | _CRITERION, _DMPD),
+    "pareto_dmpd": (_DMPD | _CRITERION | _ARCHIVE, _DMPD | _ARCHIVE),
 }
 """The parameters of each method in their order; a method may have several lists of them."""
 
@@ -161,6 +181,8 @@ _CELLS = {
     "tds": "columns or all",  # what was not disclosed of a column without a taxonomy
     "tdr": "columns or all",
     "pais": "columns or all",
+    "k_optimal": "one for a value",
+    "iyengar": "one for a value",
     "iack": "one for a value",
     "iacc": "one for a value",
 }
@@ -243,7 +265,8 @@ def method_problems(
         return [], f"method {name!r} is not one that this verifier knows: its parameters were not checked"
     if (name in _PROJECTIONS) != (payload == "projections"):
         return [f"method {name!r} does not publish {payload}"], None
-    if len(names) > 1 and (name in _ONE_SECRET or parameters.get("mode") == "paper" or "max_confidence" in parameters):
+    paper = name == "nsvdist" and parameters.get("mode") == "paper"
+    if len(names) > 1 and (name in _ONE_SECRET or paper or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
     if parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
         return ["method 'nsvdist' conceals in mode 'hardened' with loss 'lm' only"], None
@@ -252,23 +275,43 @@ def method_problems(
 
 
 def _parameter_problems(name: str, parameters: dict[str, Any], names: Sequence[str]) -> list[str]:
-    known = next((own for own in _lists_of(name, names) if list(own) == list(parameters)), None)
+    known = next((own for own in _lists_of(name, parameters, names) if list(own) == list(parameters)), None)
     if known is None:
         return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"]
     wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
     wrong += [n for n, value in parameters.items() if isinstance(value, dict) and list(value) != list(names)]
+    later = [n for n in ("beta", "delta") if n in parameters]
+    wrong += [n for n in later if all(value is None for value in _each(parameters[n]))]
+    wrong += ["tree"] if not any(_each(parameters.get("tree", True))) else []
+    wrong += ["enhanced"] if any(_lacks_beta(parameters, column) for column in names or ("",)) else []
     return [f"the parameter {parameter!r} of {name!r} has a value that it cannot have" for parameter in wrong]
 
 
-def _lists_of(name: str, names: Sequence[str]) -> Iterator[dict[str, Fits]]:
+def _lists_of(name: str, given: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Fits]]:
     """Yield the lists of parameters that a method may have; of several sensitive columns others may be known."""
     for own in PARAMETERS[name]:
-        yield own
-        if name == "nsvdist":
-            yield own | _CONCEALMENT
-        if len(names) > 1 and "alpha" in own:
-            at = list(own).index("alpha") + 1
-            yield dict([*list(own.items())[:at], *_OTHERS_KNOWN.items(), *list(own.items())[at:]])
+        if "alpha" not in own:
+            yield own
+            if name == "nsvdist":
+                yield own | _CONCEALMENT
+            continue
+        at = list(own).index("alpha") + 1
+        more = [later for later in _LATER if any(key in given for key in later)]
+        more = [later for later in more if len(names) > 1 or "others_known" not in later]
+        added = [item for later in more for item in later.items()]
+        yield dict([*list(own.items())[:at], *added, *list(own.items())[at:]])
+
+
+def _each(value: object) -> list[object]:
+    return list(value.values()) if isinstance(value, dict) else [value]
+
+
+def _lacks_beta(given: dict[str, Any], column: str) -> bool:
+    """Tell whether enhanced is asked for a column of which beta is not: it would say nothing of the rows."""
+    beta, enhanced = (
+        value.get(column) if isinstance(value, dict) else value for value in (given.get("beta"), given.get("enhanced"))
+    )
+    return enhanced is True and beta is None
 
 
 def _claim_problems(
@@ -287,7 +330,8 @@ def _claim_problems(
         problems.append(f"the guarantees are not those that the parameters of {name!r} ask for")
     if recoding is not None and recoding != recoding_of(name):
         problems.append(f"recoding is not {recoding_of(name)}, and that of {name!r} is")
-    wanted = {"hardened": "shares", "paper": "counts"}.get(parameters.get("mode", ""), "exact")
+    forms = {"hardened": "shares", "paper": "counts"} if name == "nsvdist" else {}
+    wanted = forms.get(parameters.get("mode", ""), "exact")
     if form is not None and form != wanted:
         problems.append(f"sensitive.form is not {wanted}, and that of {name!r} is")
     return problems
@@ -312,6 +356,8 @@ def _promised(name: str, given: dict[str, Any], told: Guarantees, names: Sequenc
     k = given["k"]
     if name in _MORE_K and told and is_whole(told[0].get("k")):
         k = max(k, told[0]["k"])
+    if name == "iack" and given.get("mode") == "paper" and told and is_whole(told[0].get("k")):
+        k = max(1, min(k, told[0]["k"]))  # as written, the rows of * may be fewer than k: it promises what it has
     if "max_confidence" in given:
         l = 1 if given["l"] is None else given["l"]
         return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]
@@ -333,9 +379,14 @@ def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:
     if l > 1 or l_kind == "recursive":
         found.append({"kind": "l", "l": l, "l_kind": l_kind} | ({"c": given["c"]} if l_kind == "recursive" else {}))
     if given.get("t") is not None:
-        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]})
+        along = {"tree": True} if given.get("tree") else {}
+        found.append({"kind": "t", "t": given["t"], "ordered": given["ordered"]} | along)
     if given.get("alpha") is not None:
         found.append({"kind": "alpha", "alpha": given["alpha"]})
+    if given.get("beta") is not None:
+        found.append({"kind": "beta", "beta": given["beta"], "enhanced": given["enhanced"]})
+    if given.get("delta") is not None:
+        found.append({"kind": "delta", "delta": given["delta"]})
     return found
 
 

@@ -93,7 +93,7 @@ def pair_up(claims: Claims, original: io.Batches, deal: Deal | None, progress: P
         progress("checking originals", n_rows, claims.rows["input"])
     whole = _join(joined)
     found = Pairs(names, n_rows, whole.select(coded), whole[_SHOWN].to_numpy(), whole[_N].to_numpy())
-    found.frame = _typed(original, found.frame)
+    found.frame = typed_like(original, found.frame)
     found.wrong_other, found.repeats = others.wrong(), repeats.found()
     if samples:
         found.sample = pl.concat([each[0] for each in samples])
@@ -106,7 +106,7 @@ def _join(parts: list[pl.DataFrame]) -> pl.DataFrame:
     return whole.group_by(pl.exclude(_N)).agg(pl.col(_N).sum())
 
 
-def _typed(original: io.Batches, frame: pl.DataFrame) -> pl.DataFrame:
+def typed_like(original: io.Batches, frame: pl.DataFrame) -> pl.DataFrame:
     """Give texts of a file without types the form that the reader knows, from all that occur."""
     if not original.is_text:
         return frame

@@ -66,11 +66,11 @@ def read_released(
     unsorted: int | None = None
     n_rows = 0
     for number, name in enumerate(names):
-        part = _read_part(folder / name, is_last=number == len(names) - 1, problems=problems)
+        part = read_part(folder / name, is_last=number == len(names) - 1, problems=problems)
         if part is None:
             return None
         data, frame = part
-        if not _fits_cover(cover, frame):
+        if not fits_cover(cover, frame):
             problems.append(f"{name} has other columns or types than the manifest lists")
             return None
         problems += [f"{name} holds {what}" for what in odd_numbers(frame)]
@@ -85,6 +85,12 @@ def read_released(
         last = frame.tail(1) if frame.height else last
         n_rows += frame.height
         progress("checking parts", n_rows, claims.rows["released"])
+    judge_files(findings, cover, unlike, unsorted)
+    return Released(*seen.rows(), n_rows)
+
+
+def judge_files(findings: Findings, cover: io.Cover, unlike: list[str], unsorted: int | None) -> None:
+    """Judge the bytes of parts, of which some are unlike what is written again, and the first row out of order."""
     if cover.manifest.get("polars") != pl.__version__:
         why = f"only the polars that wrote a Parquet file can write the same bytes, and this is {pl.__version__}"
         findings.skip("place", why)
@@ -93,10 +99,10 @@ def read_released(
         findings.judge("place", wrong, "written again, every byte of the dataset is the same")
     wrong = [] if unsorted is None else [f"rows are not sorted, {first_row(unsorted)}"]
     findings.judge("order", wrong, "rows are sorted by what they show")
-    return Released(*seen.rows(), n_rows)
 
 
-def _read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes, pl.DataFrame] | None:
+def read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes, pl.DataFrame] | None:
+    """Return the bytes of a part and its rows; what is wrong with it is a problem."""
     data = file_bytes(path)
     try:
         height = pl.scan_parquet(memory.BytesIO(data or b"")).select(pl.len()).collect().item()
@@ -110,7 +116,7 @@ def _read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes
     return data or b"", frame
 
 
-def _fits_cover(cover: io.Cover, frame: pl.DataFrame) -> bool:
+def fits_cover(cover: io.Cover, frame: pl.DataFrame) -> bool:
     """Tell whether a part has the columns and types that lie beside the dataset."""
     try:
         own = io.Cover.of(cover.manifest, {"release": frame.head(0)}, str)
@@ -186,14 +192,20 @@ class _Seen:
         return frame.with_columns(blank), count_weights(counts[:, 0], counts[:, 1], self._n)
 
 
-def read_row_map(path: Path, n_rows: int) -> Iterator[Array] | None:
-    """Yield the owner's row map in pieces as long as parts are; ``None`` if it is not what it should be."""
+def is_row_map(path: Path, n_rows: int) -> bool:
+    """Tell whether a file is a list of row numbers, one for each released row."""
     try:
         table = pl.scan_parquet(path, glob=False)
         fine = dict(table.collect_schema()) == {"row": pl.Int64()}
         height, nulls = table.select(pl.len(), pl.col("row").null_count().alias("nulls")).collect().row(0)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return False
+    return bool(fine and height == n_rows and not nulls)
+
+
+def read_row_map(path: Path, n_rows: int) -> Iterator[Array] | None:
+    """Yield the owner's row map in pieces as long as parts are; ``None`` if it is not what it should be."""
+    if not is_row_map(path, n_rows):
         return None
-    if not fine or height != n_rows or nulls:
-        return None
+    table = pl.scan_parquet(path, glob=False)
     return (table.slice(start, PART_ROWS).collect()["row"].to_numpy() for start in range(0, max(n_rows, 1), PART_ROWS))

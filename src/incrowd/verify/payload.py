@@ -12,9 +12,10 @@ from incrowd.errors import counted
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
-from incrowd.verify.manifest import Claims, Sensitive
+from incrowd.verify.manifest import Claims
 from incrowd.verify.published import Leaves, Quasi, Scale, read_cells
 from incrowd.verify.rows import Frame, values_at
+from incrowd.verify.secrets import Sensitive
 from incrowd.verify.verdict import Findings, first_row
 
 
@@ -114,6 +115,9 @@ def read_payload(
     for secret in claims.secrets:
         if secret.values is None:
             exact, values = rank_values(frame[secret.name])
+            if secret.tree is not None and not secret.tree.leaves.equals(values, null_equal=True):
+                findings.judge("marginals", [f"the tree of {secret.name!r} does not list its values, in order"], "")
+                return None
             told.append(Told(values, exact, None))
             continue
         counts = _check_counts(findings, claims, secret, frame, cells)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import comb, log
+from math import comb, isfinite, log
 
 import numpy as np
 
@@ -18,17 +18,21 @@ from incrowd.verify.levels import (
     Distributions,
     above_share,
     distances,
+    distances_in_tree,
     distinct,
     entropies,
     recursive_levels,
     tops,
     totals,
 )
-from incrowd.verify.manifest import Claims, Promise
+from incrowd.verify.likeness import broken_beta, broken_delta, gains, shifts
+from incrowd.verify.manifest import ABOUT_VALUES, Claims, Promise
 from incrowd.verify.payload import Payload, Told
 from incrowd.verify.verdict import Findings, first_row
 
 _DEFAULT_C = 3.0
+OF_TABLE = ("t", "beta", "delta")
+"""Promises that compare with the whole table."""
 
 COMBINATION_BUDGET = 20_000
 """Combinations of columns up to which lkc is looked at."""
@@ -84,7 +88,7 @@ def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, o
             part = combine([payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows)
             n_own = int(part.max(initial=-1)) + 1
             found = Distributions.of_rows(part, payload.exact, n_own, payload.n_values, payload.weights)
-            wrong = broken(promise, found, marginal)
+            wrong = broken(promise, found, marginal, _nodes_of(claims))
             n_parts += len(wrong)
             problems += (
                 [f"broken in {wrong.sum()} of {len(wrong)} parts that share another value"] if wrong.any() else []
@@ -103,7 +107,7 @@ def marginal_of(claims: Claims, payload: Payload) -> Array | None:
 
 def about_values(claims: Claims) -> list[Promise]:
     """Return the promises about sensitive values that hold for each group, row or block."""
-    return [p for p in claims.promises if p.kind in ("l", "t", "alpha")]
+    return [p for p in claims.promises if p.kind in ABOUT_VALUES]
 
 
 def judge_values(
@@ -118,10 +122,10 @@ def judge_values(
     for promise in about_values(claims):
         if promise_name(promise) in judged:
             continue
-        if promise.kind == "t" and marginal is None:
+        if promise.kind in OF_TABLE and marginal is None:
             findings.skip(promise_name(promise), "needs the original: how often each value occurs is told rounded")
             continue
-        wrong = broken(promise, found, marginal)
+        wrong = broken(promise, found, marginal, _nodes_of(claims))
         findings.judge(promise_name(promise), _described(wrong, where, what), f"holds in {len(wrong)} {what}")
 
 
@@ -152,6 +156,10 @@ def promise_name(promise: Promise) -> str:
     """Name the check of a promise."""
     if promise.kind == "l":
         return f"l ({promise.given['l_kind']})"
+    if promise.kind == "beta" and promise.given["enhanced"]:
+        return "beta (enhanced)"
+    if promise.kind == "t" and promise.given.get("tree"):
+        return "t (tree)"
     return "t (ordered)" if promise.kind == "t" and promise.given["ordered"] else promise.kind
 
 
@@ -171,15 +179,30 @@ def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
     )
 
 
-def broken(promise: Promise, found: Distributions, marginal: Array | None) -> Array:
-    """Tell which distributions break a promise about sensitive values."""
+def _nodes_of(claims: Claims) -> Array | None:
+    return None if claims.sensitive is None or claims.sensitive.tree is None else claims.sensitive.tree.nodes
+
+
+def broken(promise: Promise, found: Distributions, marginal: Array | None, nodes: Array | None = None) -> Array:
+    """Tell which distributions break a promise about sensitive values; `nodes` are those of their tree."""
     given = promise.given
     if promise.kind == "alpha":
         return above_share(found.measure(tops), found.measure(totals), Fraction(str(given["alpha"])))
     if promise.kind == "t":
         assert marginal is not None
-        far = partial(distances, marginal=marginal, ordered=given["ordered"])
+        far: Callable[[Array], Array] = partial(distances, marginal=marginal, ordered=given["ordered"])
+        if given.get("tree"):
+            assert nodes is not None
+            far = partial(distances_in_tree, marginal=marginal, nodes=nodes)
         return np.asarray(found.measure(far) > given["t"] + TOLERANCE)
+    if promise.kind in ("beta", "delta"):
+        assert marginal is not None
+        likeness: Callable[[Array], Array] = (
+            partial(broken_delta, marginal=marginal, delta=given["delta"])
+            if promise.kind == "delta"
+            else partial(broken_beta, marginal=marginal, beta=given["beta"], enhanced=given["enhanced"])
+        )
+        return found.measure(likeness)
     return broken_l(found, given["l"], given["l_kind"], given.get("c"))
 
 
@@ -199,6 +222,21 @@ def note_levels(findings: Findings, found: Distributions, claims: Claims, margin
     promised_c = [p.given["c"] for p in claims.promises if p.kind == "l" and p.given["l_kind"] == "recursive"]
     ordered = any(p.kind == "t" and p.given["ordered"] for p in claims.promises)
     findings.levels |= reached(found, marginal, c=min(promised_c, default=_DEFAULT_C), ordered=ordered)
+    nodes = _nodes_of(claims)
+    if nodes is not None and marginal is not None and found.n_owners:
+        far = found.measure(partial(distances_in_tree, marginal=marginal, nodes=nodes))
+        findings.levels["t"] = float(far.max())
+    note_likeness(findings, found, claims.promises, marginal)
+
+
+def note_likeness(
+    findings: Findings, found: Distributions, promises: Sequence[Promise], marginal: Array | None
+) -> None:
+    """Note the beta and delta that are reached, where they are promised."""
+    for kind, measure in (("beta", gains), ("delta", shifts)):
+        if any(promise.kind == kind for promise in promises) and marginal is not None and found.n_owners:
+            worst = float(found.measure(partial(measure, marginal=marginal)).max())
+            findings.levels[kind] = worst if isfinite(worst) else None
 
 
 def reached(found: Distributions, marginal: Array | None, *, c: float, ordered: bool) -> dict[str, float | int | None]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -80,7 +80,14 @@ def verify_dataset(
     reading
         How else the original is to be read.
     """
-    folder = Path(release)
+    folder, own = find_dataset(Path(release), private)
+    batches = None if original is None else io.open_batches(original, reading_of(folder, reading or io.Reading()))
+    with tempfile.TemporaryDirectory(prefix="incrowd-") as temporary:
+        return check_dataset(folder, own, batches, spill=Path(temporary), progress=progress or _silent)
+
+
+def find_dataset(folder: Path, private: str | Path | None) -> tuple[Path, Path | None]:
+    """Return the folder of a dataset, and what its owner keeps, if it is there."""
     io.recover(folder)
     place = io.find_place(folder)
     if place is None or place.kind != "dataset":
@@ -90,16 +97,62 @@ def verify_dataset(
     if private is not None and not kept.is_dir():
         fact = f"There is no private folder '{kept}'"
         raise InputError(fact, "give the folder that publish named under 'Keep private'")
-    batches = None if original is None else io.open_batches(original, _reading(folder, reading or io.Reading()))
-    with tempfile.TemporaryDirectory(prefix="incrowd-") as temporary:
-        own = kept if kept.is_dir() else None
-        return check_dataset(folder, own, batches, spill=Path(temporary), progress=progress or _silent)
+    return folder, kept if kept.is_dir() else None
 
 
-def _reading(folder: Path, how: io.Reading) -> io.Reading:
+def reading_of(folder: Path, how: io.Reading) -> io.Reading:
+    """Return how the original of a dataset is read: as text, written in one way."""
     coded, untouched, _ = dataset_hints(folder)
     written = {name: kind for name, kind in coded.items() if kind in ("int", "float", "date")}
     return replace(how, types=dict.fromkeys([*coded, *untouched], "str"), canonical=written)
+
+
+class Looking(Protocol):
+    """How the rows of a dataset, and their originals, are looked through."""
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with the row map."""
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it is known which original each row stands for."""
+
+    def released(self, findings: Findings, claims: Claims, cover: io.Cover, problems: list[str]) -> Released | None:
+        """Read all parts, and judge how they are written."""
+
+    def pairs(self, claims: Claims) -> Pairs | None:
+        """Go through the originals; ``None`` without any."""
+
+
+class _ByBatches:
+    """One part, and one batch of the original, after the other."""
+
+    def __init__(
+        self, folder: Path, private: Path | None, original: io.Batches | None, room: Path, progress: Progress
+    ) -> None:
+        self._folder, self._private, self._original = folder, private, original
+        self._room, self._progress = room, progress
+        self._deal: Deal | None = None
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with the row map."""
+        return self._deal.problems if self._deal is not None else []
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it is known which original each row stands for."""
+        return self._deal is not None
+
+    def released(self, findings: Findings, claims: Claims, cover: io.Cover, problems: list[str]) -> Released | None:
+        """Read all parts, and judge how they are written."""
+        self._deal = _deal(findings, claims, self._private, self._original, self._room)
+        return read_released(findings, claims, self._folder, cover, problems, self._deal, self._progress)
+
+    def pairs(self, claims: Claims) -> Pairs | None:
+        """Go through the originals."""
+        return None if self._original is None else pair_up(claims, self._original, self._deal, self._progress)
 
 
 def check_dataset(
@@ -114,6 +167,12 @@ def check_dataset(
     spill
         A folder for what does not fit the memory.
     """
+    with _room(spill) as room:
+        return judge_dataset(folder, private, _ByBatches(folder, private, original, room, progress))
+
+
+def judge_dataset(folder: Path, private: Path | None, looking: Looking) -> Verdict:
+    """Check the files of a dataset, however they are looked through."""
     findings = Findings()
     problems: list[str] = []
     cover = _read_cover(folder, problems)
@@ -130,23 +189,19 @@ def check_dataset(
     if private is not None:
         files = [io.DATASET_COVER, *names]
         owned = read_private_folder(findings, private, folder, files, cover.manifest, unread=("rows",))
-    with _room(spill) as room:
-        deal = _deal(findings, claims, private, original, room)
-        released = read_released(findings, claims, folder, cover, problems, deal, progress)
-        n_rows = 0 if released is None else released.n_rows
-        findings.judge(
-            "stored tables", problems, f"{counted(n_rows, 'row')}, with the columns and types of the manifest"
-        )
-        payload = None if released is None else _check_payload(findings, claims, released)
-        if payload is None:
-            findings.skip("promises", "not checked: the payload cannot be read")
-            return findings.verdict()
-        kept = _read_kept(findings, claims, owned)
-        if original is None:
-            findings.skip("original", "needs the original: whether cells cover people was not checked", needed=False)
-            return findings.verdict()
-        pairs = pair_up(claims, original, deal, progress)
-    _check_pairs(findings, claims, payload, pairs, deal, kept)
+    released = looking.released(findings, claims, cover, problems)
+    n_rows = 0 if released is None else released.n_rows
+    findings.judge("stored tables", problems, f"{counted(n_rows, 'row')}, with the columns and types of the manifest")
+    payload = None if released is None else _check_payload(findings, claims, released)
+    if payload is None:
+        findings.skip("promises", "not checked: the payload cannot be read")
+        return findings.verdict()
+    kept = _read_kept(findings, claims, owned)
+    pairs = looking.pairs(claims)
+    if pairs is None:
+        findings.skip("original", "needs the original: whether cells cover people was not checked", needed=False)
+        return findings.verdict()
+    _check_pairs(findings, claims, payload, pairs, looking, kept)
     return findings.verdict()
 
 
@@ -214,7 +269,7 @@ def _read_kept(findings: Findings, claims: Claims, owned: dict[str, Any] | None)
 
 
 def _check_pairs(
-    findings: Findings, claims: Claims, payload: Payload, pairs: Pairs, deal: Deal | None, kept: Kept | None
+    findings: Findings, claims: Claims, payload: Payload, pairs: Pairs, looking: Looking, kept: Kept | None
 ) -> None:
     """Judge all that the originals can show."""
     if not check_columns(findings, claims, pairs.columns, pairs.n_rows):
@@ -222,13 +277,13 @@ def _check_pairs(
     originals = read_originals(claims, pairs.frame)
     if not check_values(findings, claims, originals, int(pairs.weights[originals.dropped].sum())):
         return
-    rows = _rows_behind(findings, claims, originals, pairs, deal)
+    rows = _rows_behind(findings, claims, originals, pairs, looking)
     if rows is None:
         return
-    codes = _codes(findings, claims, payload, originals, pairs.weights[rows], rows, kept, mapped=deal is not None)
+    codes = _codes(findings, claims, payload, originals, pairs.weights[rows], rows, kept, mapped=looking.is_mapped)
     if codes is None:
         return
-    if deal is None:
+    if not looking.is_mapped:
         findings.skip("assignment", "needs the owner's private folder: whether rows cover people was not checked")
         findings.skip("identifiers", "needs the owner's private folder")
         return
@@ -249,15 +304,15 @@ def _check_pairs(
 
 
 def _rows_behind(
-    findings: Findings, claims: Claims, originals: Originals, pairs: Pairs, deal: Deal | None
+    findings: Findings, claims: Claims, originals: Originals, pairs: Pairs, looking: Looking
 ) -> Array | None:
     """Return the pairs behind the released rows, after judging the row map; ``None`` if it leads nowhere."""
-    if deal is None:
+    if not looking.is_mapped:
         findings.skip("row map", "needs the owner's private folder: whose row is whose was not checked")
         return np.flatnonzero(~originals.dropped)
     released = pairs.shown != NOBODY
     n_released = int(pairs.weights[released].sum())
-    problems = list(deal.problems)
+    problems = list(looking.problems)
     if not problems and n_released != claims.rows["released"]:
         problems = [f"it leads to {n_released} originals from {claims.rows['released']} released rows"]
     fine = findings.judge("row map", problems, f"{counted(n_released, 'released row')}, each from its own original")

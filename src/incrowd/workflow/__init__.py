@@ -13,20 +13,23 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
-from incrowd.workflow.judging import attack, audit, save_repair, verify
+from incrowd.workflow.judging import attack, audit, risk, save_repair, verify
 from incrowd.workflow.looking import Crowds, Look, crowds, look
+from incrowd.workflow.mining import Mined, rules
 from incrowd.workflow.proposing import Proposal, propose
 from incrowd.workflow.publishing import Publication, expect, publish
 from incrowd.workflow.repairing import Kept, kept_by_folds, save_refit
 from incrowd.workflow.reporting import report
 from incrowd.workflow.revising import Recipe, carry_over, recipes, revise
 from incrowd.workflow.tradeoffs import TradeOff, trade_off
+from incrowd.workflow.transactions import baskets
 
 __all__ = [
     "Crowds",
     "HierarchyReport",
     "Kept",
     "Look",
+    "Mined",
     "Progress",
     "Proposal",
     "Publication",
@@ -35,6 +38,7 @@ __all__ = [
     "TradeOff",
     "attack",
     "audit",
+    "baskets",
     "carry_over",
     "compare",
     "crowds",
@@ -48,6 +52,8 @@ __all__ = [
     "recipes",
     "report",
     "revise",
+    "risk",
+    "rules",
     "save_refit",
     "save_repair",
     "trade_off",

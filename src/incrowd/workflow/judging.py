@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from incrowd.audit import Audit
     from incrowd.audit.rules import RuleAudit
     from incrowd.release import Release
+    from incrowd.risks import SampleRisk
     from incrowd.schema import Schema
     from incrowd.verify import Verdict
 
@@ -31,6 +32,8 @@ def verify(
     private: str | Path | None = None,
     after: str | Path | None = None,
     by_batches: bool = False,
+    engine: str | None = None,
+    master: str | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -46,6 +49,8 @@ def verify(
         The release before in a series.
     by_batches
         Look through a Parquet dataset and its original a part at a time: memory does not grow with the rows.
+    engine, master
+        ``"streamed"`` is the same as `by_batches`; ``"spark"`` looks through them on a cluster, by its master.
     query, reading
         What to ask a database for, and how else the original (or the table) is to be read.
     foreign
@@ -54,8 +59,17 @@ def verify(
     from incrowd.verify import verify as check
     from incrowd.verify.streamed import verify_dataset
 
+    spark = engine == "spark" or (engine is None and io.is_spark_frame(original))
+    if engine not in (None, "local", "streamed", "spark") or (master is not None and not spark):
+        fact = f"There is no engine {engine!r}" if master is None else "Parameter master is for the engine 'spark'"
+        raise ParameterError(fact, "use one of local, streamed, spark; only spark has a master")
     with working(run) as work:
-        if by_batches:
+        if spark:
+            from incrowd.engines import verify_spark
+
+            how = settings(reading, query)
+            return verify_spark(str(release), original, private=private, reading=how, progress=work, master=master)
+        if by_batches or engine == "streamed":
             how = settings(reading, query)
             return verify_dataset(str(release), original, private=private, reading=how, progress=work)
         return check(
@@ -147,6 +161,43 @@ def audit(
         frame = read_source(data, roles.reading.with_settings(reading), run=work)
         work("auditing", 0, 1)
         return find_spans(loaded, frame, roles, k, class_public=class_public, l=l, max_confidence=max_confidence)
+
+
+def risk(
+    data: Source,
+    schema: Schema | str | Path,
+    *,
+    population: Source = None,
+    sampling_fraction: float | None = None,
+    threshold: float = 0.2,
+    largest: int = 3,
+    specials: str | Path | None = None,
+    reading: io.Reading | None = None,
+    run: Run | None = None,
+) -> SampleRisk:
+    """Measure how easily people of a table could be found again; see `incrowd.risk`.
+
+    Parameters
+    ----------
+    specials
+        A file to write what makes each row unique to, values included: for the owner alone.
+    reading
+        How the tables are to be read.
+    """
+    from incrowd.risks import risk as measure
+
+    with working(run) as work:
+        roles = read_schema(schema)
+        frame = read_source(data, roles.reading.with_settings(reading), run=work)
+        how = replace(roles.reading.with_settings(reading), query=None, table=None)
+        people = None if population is None else read_source(population, how, run=work)
+        found = measure(
+            frame, roles, population=people, sampling_fraction=sampling_fraction, threshold=threshold,
+            largest=largest, progress=work,
+        )  # fmt: skip
+        if specials is not None:
+            io.write(found.specials, specials)
+        return found
 
 
 def save_repair(found: Audit | RuleAudit, path: str | Path) -> Any:  # noqa: ANN401

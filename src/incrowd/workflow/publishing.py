@@ -142,6 +142,7 @@ def publish(
     force: bool = False,
     engine: str = "local",
     memory: str | None = None,
+    master: str | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
@@ -178,9 +179,9 @@ def publish(
         Write the folder as a Parquet dataset.
     force
         Try it even if the memory will not do.
-    engine, memory
-        ``"streamed"`` publishes by way of the disk what does not fit, and takes no more than so much memory; the
-        output is a Parquet dataset. See docs/scale.md.
+    engine, memory, master
+        ``"streamed"`` publishes by way of the disk what does not fit, and takes no more than so much memory;
+        ``"spark"`` publishes on a cluster, by its master. The output is a Parquet dataset. See docs/scale.md.
     query, reading
         What to ask a database for, and how else the source is to be read; the schema may say that, too.
     """
@@ -188,19 +189,19 @@ def publish(
     from incrowd.publish import default_method, make
     from incrowd.release.elsewhere import refuse_early, save_to
 
-    if engine != "local":
+    if engine != "local" or io.is_spark_frame(source):
         from incrowd.workflow.scaling import publish_by_batches
 
         return publish_by_batches(
             source, schema, output,
-            engine=engine, memory=memory, method=method, parameters=parameters, seed=seed, domains=domains,
-            reading=reading, run=run,
+            engine="spark" if engine == "local" else engine, memory=memory, master=master,
+            method=method, parameters=parameters, seed=seed, domains=domains, reading=reading, run=run,
             attacked=attacked, ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private,
             append=append, replace=replace, query=query, after=after, insist=insist,
         )  # fmt: skip
-    if memory is not None:
-        fact = "Parameter memory is for other engines than 'local'"
-        raise ParameterError(fact, "use engine='streamed', which keeps to it, or leave it out")
+    if memory is not None or master is not None:
+        fact = f"Parameter {'memory' if memory is not None else 'master'} is for other engines than 'local'"
+        raise ParameterError(fact, "use engine='streamed', which keeps to the memory, or 'spark', or leave it out")
     place, existing = io.place_of(output, dataset=dataset), _existing(append=append, replace=replace)
     kept = place.private if private is None else Path(private)
     refuse_early(place, kept, existing)

@@ -25,6 +25,7 @@ def publish_by_batches(
     *,
     engine: str,
     memory: str | int | None = None,
+    master: str | None = None,
     method: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -38,9 +39,9 @@ def publish_by_batches(
     Parameters
     ----------
     engine
-        ``"streamed"``: by way of the disk.
-    memory
-        What the run may take.
+        ``"streamed"``: by way of the disk; ``"spark"``: on a cluster.
+    memory, master
+        What the run may take, and where Spark runs.
     unable
         Settings of `publish` that need all rows in memory; each must be as if it was not given.
     """
@@ -60,7 +61,7 @@ def publish_by_batches(
     with working(run) as work, collect_warnings() as raised:
         release = publish_with(
             source, roles, publisher, place.path,
-            engine=engine, memory=memory, seed=seed, domains=domains, reading=settings(reading, None),
+            engine=engine, memory=memory, master=master, seed=seed, domains=domains, reading=settings(reading, None),
             findings=io.Findings(notes.append), progress=work,
         )  # fmt: skip
     said = (*(f"{text}." for text in dict.fromkeys(notes)), *release.overview.notes)

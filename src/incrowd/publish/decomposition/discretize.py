@@ -32,7 +32,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.coding import clean, code_classes
-from incrowd.hierarchy.entropy_cuts import nested_cuts
+from incrowd.hierarchy.entropy_cuts import Criterion, nested_cuts
 from incrowd.hierarchy.hierarchy import type_of
 from incrowd.release.intervals import Cuts, in_intervals
 
@@ -41,7 +41,9 @@ __all__ = ["Cuts", "discretized", "in_intervals", "mdl_cuts", "quasi_cuts"]
 _LEVELS, _SHARE = 2, 8  # of cuts in any case, if both sides have one row of so many
 
 
-def mdl_cuts(column: pl.Series, target: pl.Series, *, levels: int = 0, rows: int = 1) -> Cuts:
+def mdl_cuts(
+    column: pl.Series, target: pl.Series, *, levels: int = 0, rows: int = 1, criterion: Criterion = "fayyad"
+) -> Cuts:
     """Return where to cut a numeric column, from low to high.
 
     Parameters
@@ -50,6 +52,8 @@ def mdl_cuts(column: pl.Series, target: pl.Series, *, levels: int = 0, rows: int
         Numbers and classes.
     levels, rows
         So many levels are cut whether it pays or not, with so many rows on both sides.
+    criterion
+        When a cut pays: ``"fayyad"`` or ``"kononenko"``.
     """
     values = clean(column, None, None, ()).cast(pl.Float64())
     known = values.is_not_null().to_numpy()
@@ -60,16 +64,16 @@ def mdl_cuts(column: pl.Series, target: pl.Series, *, levels: int = 0, rows: int
     assert classes is not None
     cells = codes.ravel().astype(np.int64) * len(names) + classes[known]
     counts = np.bincount(cells, minlength=len(distinct) * len(names)).reshape(len(distinct), len(names))
-    nested = nested_cuts(counts.astype(np.int64), levels=levels, rows=rows)
+    nested = nested_cuts(counts.astype(np.int64), levels=levels, rows=rows, criterion=criterion)
     finest = sorted(nested[-1]) if nested else []
     # Half of each, and not half of the sum, which can be too large; a cut that rounds to a neighbour still cuts.
     return tuple(float(max(distinct[c] / 2 + distinct[c - 1] / 2, distinct[c - 1])) for c in finest)
 
 
-def quasi_cuts(column: pl.Series, target: pl.Series, *, k: int) -> Cuts:
+def quasi_cuts(column: pl.Series, target: pl.Series, *, k: int, criterion: Criterion = "fayyad") -> Cuts:
     """Return where to cut a quasi-identifier that is to keep k: MDL's cuts, and two levels in any case."""
     n_known = len(column) - column.null_count()
-    return mdl_cuts(column, target, levels=_LEVELS, rows=max(k, -(-n_known // _SHARE)))
+    return mdl_cuts(column, target, levels=_LEVELS, rows=max(k, -(-n_known // _SHARE)), criterion=criterion)
 
 
 def discretized(

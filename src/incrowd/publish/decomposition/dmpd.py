@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from incrowd.errors import ParameterError
+from incrowd.hierarchy.entropy_cuts import Criterion, require_criterion
 from incrowd.manifest import Method
 from incrowd.privacy import Privacy
 from incrowd.publish.decomposition.feature_search import EMPTY, FeatureSearch, Partition, require_share, require_whole
@@ -94,6 +95,8 @@ class DMPD(Publisher[ProjectionRelease]):
         Stop after so many generations without a better partition; ``None`` goes on to the last.
     seconds
         Stop searching after so long; what is found then depends on the machine.
+    criterion
+        When a cut of numbers pays for its description: ``"fayyad"``, or ``"kononenko"``, which is Weka's other one.
     """
 
     k: int
@@ -108,6 +111,7 @@ class DMPD(Publisher[ProjectionRelease]):
     quasi_sets: QuasiSets | None = None
     patience: int | None = None
     seconds: float | None = None
+    criterion: Criterion = "fayyad"
 
     name: ClassVar[str] = "dmpd"
     paper: ClassVar[str] = "Matatov et al. 2010"
@@ -131,6 +135,7 @@ class DMPD(Publisher[ProjectionRelease]):
         if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds >= 0):
             fact = f"seconds is {self.seconds!r}"
             raise ParameterError(fact, "use a number from 0")
+        require_criterion(self.criterion)
         if self.quasi_sets is not None and not _are_lists(self.quasi_sets):
             fact = f"quasi_sets is {self.quasi_sets!r}"
             raise ParameterError(fact, 'use a list of lists of columns: [["age", "sex"], ["zip"]]')
@@ -182,8 +187,9 @@ class DMPD(Publisher[ProjectionRelease]):
         from incrowd.publish.decomposition.feature_partition import Features  # noqa: PLC0415 - loads scikit-learn, which takes a second
 
         return Features.of(
-            original, schema, k=self.k, l=self.l, suppress=self.suppress, quasi_sets=self.quasi_sets, fine=fine
-        )
+            original, schema, k=self.k, l=self.l, suppress=self.suppress, quasi_sets=self.quasi_sets, fine=fine,
+            criterion=self.criterion,
+        )  # fmt: skip
 
     def _fittest(
         self, ways: Sequence[Features], rng: np.random.Generator, progress: Progress

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ import polars as pl
 
 from incrowd.coding import code_classes, used_rows
 from incrowd.errors import IncompatibleError, SchemaError
+from incrowd.hierarchy.entropy_cuts import Criterion
 from incrowd.hierarchy.hierarchy import Codes, type_of
 from incrowd.manifest import ClassColumn, Method, Missing, RowCounts, Shown
 from incrowd.privacy import Privacy, exact
@@ -88,6 +89,7 @@ class Features:
         suppress: float = 0.0,
         quasi_sets: QuasiSets | None = None,
         fine: bool = False,
+        criterion: Criterion = "fayyad",
     ) -> Features:
         """Make a table ready.
 
@@ -105,6 +107,8 @@ class Features:
             Sets of quasi-identifiers that somebody may know, each by itself; by default one of all.
         fine
             Whether numbers are cut twice in any case, and not where MDL says only.
+        criterion
+            When a cut pays for its description.
         """
         target = _target(schema)
         sets = _checked_sets(quasi_sets, schema)
@@ -122,7 +126,7 @@ class Features:
         shown, columns = [], []
         for name in names:
             column, about = _published(
-                used[name], used[target], schema, classes, k=k, l=l, suppress=suppress, fine=fine
+                used[name], used[target], schema, classes, k=k, l=l, suppress=suppress, fine=fine, criterion=criterion
             )
             if column.n_unique() > 1:
                 shown.append(column)
@@ -295,13 +299,15 @@ def _published(
     l: float,
     suppress: float,
     fine: bool,
+    criterion: Criterion,
 ) -> tuple[pl.Series, Shown]:
     """Return a column as it would be published, and its entry in the manifest."""
     if column.name in schema.other:
         return column, Shown(column.name, "other", None, None, 0)
     kind, cuts, n_suppressed = type_of(column), None, 0
     if kind in ("int", "float"):
-        cuts = quasi_cuts(column, target, k=k) if fine else mdl_cuts(column, target)
+        cut = partial(quasi_cuts, k=k) if fine else mdl_cuts
+        cuts = cut(column, target, criterion=criterion)
         column = in_intervals(column, cuts)
     if suppress > 0:
         column, n_suppressed = suppressed(column, classes, k=k, l=l, most=suppress)
