@@ -65,7 +65,7 @@ def assert_reached(manifest, levels):
             assert levels["lkc_c"] <= promise.C + 1e-9
             continue
         reached = levels[f"l_{promise.l_kind}" if promise.kind == "l" else promise.kind]
-        asked = getattr(promise, promise.kind)
+        asked = promise.k if promise.kind == "concealment" else getattr(promise, promise.kind)
         smaller_is_better = promise.kind in ("t", "alpha", "beta", "delta")
         assert reached <= asked + 1e-9 if smaller_is_better else reached >= asked - 1e-9
 

@@ -89,7 +89,9 @@ def check_series(findings: Findings, claims: Claims, payload: Payload, kept: Kep
     uneven = np.maximum.reduceat(times, np.searchsorted(owner, np.arange(n_groups)))
     uneven = uneven != np.minimum.reduceat(times, np.searchsorted(owner, np.arange(n_groups)))
     problems += [f"values are not equally frequent in {uneven.sum()} groups"] if uneven.any() else []
-    few = np.bincount(owner, minlength=n_groups) < m
+    n_own = np.bincount(owner, minlength=n_groups)
+    findings.levels["m"] = int(n_own.min())
+    few = n_own < m
     problems += [f"{few.sum()} groups have fewer than {m} values"] if few.any() else []
     findings.judge("m", problems, f"{counted(n_groups, 'group')}, in each at least {m} values, equally frequent")
     problems = _histories(kept.people, kept.signatures, m)
