@@ -25,14 +25,14 @@ def main() -> int:
     given = _arguments()
     report = Report()
     if given.case is not None:
-        try_table(given.seed, given.case, report)
+        try_table(given.seed, given.case, report, several=given.several is not None)
     elif given.forge is not None:
         plant_all(given.seed, given.forge, report, only=given.plant)
     elif given.kill is not None or given.disk is not None:
         kind = "kills" if given.kill is not None else "disks"
         report = do_job(kind, given.seed, given.kill if given.kill is not None else given.disk)
     else:
-        _run(given.minutes * 60, given.seed, given.workers, report)
+        _run(given.minutes * 60, given.seed, given.workers, report, several=given.several)
     _print(report, given.seed)
     return 1 if report.escapes else 0
 
@@ -42,6 +42,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("minutes", nargs="?", type=float, default=20.0, help="how long to run")
     parser.add_argument("--seed", default=str(date.today()), help="tables of another run; by default of another day")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--several", type=int, help="only tables with two or three sensitive columns, until so many are published"
+    )
     parser.add_argument("--case", type=int, help="try one table again")
     parser.add_argument("--forge", type=int, help="plant violations in one release again")
     parser.add_argument("--plant", help="only this one")
@@ -50,14 +53,17 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(seconds: float, seed: str, workers: int, report: Report) -> None:
+def _run(seconds: float, seed: str, workers: int, report: Report, *, several: int | None = None) -> None:
     end = time.monotonic() + seconds
-    numbers = dict.fromkeys(SHARES, 0)
+    numbers = dict.fromkeys([*SHARES, "several"], 0)
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         pending: dict[Future[Report], tuple[str, int]] = {}
         while pending or time.monotonic() < end:
+            if several is not None and report.total("tables", "published") >= several:
+                end = 0
             while time.monotonic() < end and len(pending) < workers + 1:
-                kind = _next_kind(report, [kind for kind, _ in pending.values()])
+                running = [kind for kind, _ in pending.values()]
+                kind = "several" if several is not None else _next_kind(report, running)
                 pending[pool.submit(do_job, kind, seed, numbers[kind])] = kind, numbers[kind]
                 numbers[kind] += 1
             done, _ = wait(pending, return_when=FIRST_COMPLETED)

@@ -80,11 +80,13 @@ class Case:
         return f"{self.publisher.name}({settings}), {rows} rows, {columns} columns, {self.domains} domains"
 
 
-def make_case(seed: str, number: int, *, method: str | None = None, plain: bool = False) -> Case:
+def make_case(seed: str, number: int, *, method: str | None = None, plain: bool = False, several: bool = False) -> Case:
     """Return the case of this number.
 
     Parameters
     ----------
+    several
+        Always ask for two or three sensitive columns.
     method
         Instead of the one that the number says.
     plain
@@ -102,7 +104,7 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
     kinds: dict[str, str] = {}
     for column in quasi:
         columns[column], specs[column], kinds[column] = _quasi(rng, n, tokens, plain=plain)
-    with_sensitive = plain or rng.random() < 0.9
+    with_sensitive = plain or rng.random() < 0.9 or several
     other = other[: rng.choice((0, 0, 1, 2))]
     gone = gone[: rng.choice((0, 1, 2))]
     for column in (*other, *gone):
@@ -135,7 +137,8 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
     domains = "exact" if rng.random() < 0.25 else "joined"
     as_arrow, asking = rng.random() < 0.1, Asking(frame, schema, parameters)
     if with_sensitive:
-        asking = more_secrets(random.Random(f"{seed}/{number}/secrets"), name, asking, tokens, plain=plain)
+        draws = random.Random(f"{seed}/{number}/secrets")
+        asking = more_secrets(draws, name, asking, tokens, plain=plain, always=several)
     publisher = PUBLISHERS[name](**asking.parameters)
     return Case(
         seed, number, asking.frame, with_trees(asking), publisher, domains, kinds, asking.parameters, copied, as_arrow,

@@ -12,6 +12,7 @@ from pathlib import Path
 from checks.gauntlet.cases import METHODS, make_case
 from checks.gauntlet.crashes import fill_disk, kill_once
 from checks.gauntlet.forging import forge_case
+from checks.gauntlet.several import ONE_ONLY
 from checks.gauntlet.trial import FOREIGN, Outcome, remove, try_case, what_and_where
 from incrowd.errors import IncrowdError
 
@@ -55,6 +56,10 @@ def do_job(kind: str, seed: str, number: int) -> Report:
     if kind == "tables":
         for case in range(number * TABLES_PER_JOB, (number + 1) * TABLES_PER_JOB):
             try_table(seed, case, report)
+    elif kind == "several":
+        protecting = [place for place, name in enumerate(METHODS) if name not in ONE_ONLY]
+        for place in protecting:
+            try_table(seed, number * TABLES_PER_JOB + place, report, several=True)
     elif kind == "plants":
         plant_all(seed, number, report)
     else:
@@ -64,12 +69,12 @@ def do_job(kind: str, seed: str, number: int) -> Report:
     return report
 
 
-def try_table(seed: str, number: int, report: Report) -> None:
-    """Try one table."""
+def try_table(seed: str, number: int, report: Report, *, several: bool = False) -> None:
+    """Try one table, perhaps with several sensitive columns."""
     method = METHODS[number % len(METHODS)]
-    again = f"--seed {seed} --case {number}"
+    again = f"--seed {seed} --case {number}{' --several 1' if several else ''}"
     try:
-        case = make_case(seed, number)
+        case = make_case(seed, number, several=several, plain=several and number // TABLES_PER_JOB % 3 > 0)
     except IncrowdError as error:
         _note(report, "tables", method, Outcome("refused", type(error).__name__), again)
         return

@@ -35,12 +35,15 @@ class Asking:
     must: str | None = None
 
 
-def more_secrets(rng: random.Random, method: str, asking: Asking, tokens: tuple[str, ...], *, plain: bool) -> Asking:
+def more_secrets(
+    rng: random.Random, method: str, asking: Asking, tokens: tuple[str, ...], *, plain: bool, always: bool = False
+) -> Asking:
     """Return what is asked for, at times with more sensitive columns, or with limits of its own for the one."""
-    if rng.random() >= SHARE:
+    if rng.random() >= SHARE and not always:
         return asking
     frame, first = asking.frame, asking.schema.secrets[0]
-    names = [first, *(f"{first}{end}" for end in rng.choice(((), ("+",), ("+",), ("+",), ("+", "-"))))]
+    ways = (("+",), ("+",), ("+", "-")) if always else ((), ("+",), ("+",), ("+",), ("+", "-"))
+    names = [first, *(f"{first}{end}" for end in rng.choice(ways))]
     for name in names[1:]:
         values = frame[first] if rng.random() < 0.05 else _values(rng, frame.height, tokens, plain=plain)
         frame = frame.insert_column(rng.randrange(frame.width + 1), values.alias(name))

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Iyengar,
         KOptimal,
         Lattice,
+        MInvariance,
         Mondrian,
         NSVDist,
         ParetoDMPD,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         TreeAnonymizer,
         methods,
         publish,
+        republish,
     )
     from incrowd.publish.anonymizer import Anonymizer
     from incrowd.publish.decomposition.partition_classifier import PartitionClassifier
@@ -136,6 +138,7 @@ _HOME = {
         "Iyengar",
         "Lattice",
         "InfoGainMondrian",
+        "MInvariance",
         "Mondrian",
         "NHAA",
         "NSVDist",
@@ -148,6 +151,7 @@ _HOME = {
         "TreeAnonymizer",
         "methods",
         "publish",
+        "republish",
     ),
     "incrowd.publish.iac_curves": (
         "group_size_curve",
@@ -194,6 +198,7 @@ __all__ = [
     "KOptimal",
     "KmBaskets",
     "Lattice",
+    "MInvariance",
     "MissingDependencyError",
     "Mondrian",
     "NSVDist",
@@ -237,6 +242,7 @@ __all__ = [
     "publish",
     "read",
     "refit",
+    "republish",
     "risk",
     "rules_from_release",
     "suppression_curves",

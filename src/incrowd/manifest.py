@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 from incrowd.errors import InputError
 
 FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that 2 and 3 lack
-FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE)
+FORMAT_OF_SERIES = 5
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES)
 ROWS, PROJECTIONS = "rows", "projections"
 
 _NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"),
-            "beta": ("beta", "enhanced"), "delta": ("delta",)}  # fmt: skip
+            "beta": ("beta", "enhanced"), "delta": ("delta",), "m": ("m",), "concealment": ("k",)}  # fmt: skip
 _MORE = ("beta", "delta")
 
 
@@ -26,7 +27,8 @@ _MORE = ("beta", "delta")
 class Guarantee:
     """One promise, with the parameters of its kind.
 
-    Kinds are ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, ``beta`` and ``delta``.
+    Kinds are ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, ``beta``, ``delta``, ``m``
+    and ``concealment``.
     """
 
     kind: str
@@ -46,12 +48,15 @@ class Guarantee:
     tree: bool | None = None
     column: str | None = None
     others_known: bool = False
+    m: int | None = None
 
     @property
     def text(self) -> str:
         """The promise for people."""
         if self.kind == "lkc":
             return f"LKC = ({self.L}, {self.K}, {_number(self.C)})"
+        if self.kind in ("m", "concealment"):
+            return f"m = {self.m} over all releases" if self.kind == "m" else f"k = {self.k} after matching"
         named = f" ({self.l_kind})" if self.kind == "l" and self.l_kind != "frequency" else ""
         named = " (enhanced)" if self.enhanced else " (tree)" if self.tree else named
         about = f" for {self.column!r}" if self.column is not None else ""
@@ -71,6 +76,10 @@ class Guarantee:
             return f"{what}s are diverse, l = {_number(self.l)} ({self.l_kind}){known}".replace("value of", "values of")
         if self.kind == "alpha":
             return f"no {what} has more than {self.alpha:.1%}{known}"
+        if self.kind == "m":
+            return f"all releases of the series together leave everybody {self.m} sensitive values, equally likely"
+        if self.kind == "concealment":
+            return f"whoever matches all people and rows still leaves everybody {self.k} rows"
         if self.kind == "beta":
             rise = f"its share in the whole table by more than {self.beta:.4g} of it"
             rise += f" (or by more than -ln of that share, if that is less; {self.text})" if self.enhanced else ""
@@ -124,12 +133,29 @@ class Method:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows that came in, were dropped for a missing value, were suppressed, and are released."""
+    """Rows that came in, were dropped for a missing value, were suppressed, and are released.
+
+    Of the released ones, `filler` are about nobody; only a release of a series has such rows.
+    """
 
     input: int
     missing: int
     suppressed: int
     released: int
+    filler: int = 0
+
+    def to_dict(self, *, of_series: bool) -> dict[str, int]:
+        """Return plain data."""
+        return {name: count for name, count in vars(self).items() if name != "filler" or of_series}
+
+
+@dataclass(frozen=True)
+class Series:
+    """Which of several releases of a growing table this is: `previous` is the digest of the one before's manifest."""
+
+    id: str
+    number: int
+    previous: str | None
 
 
 @dataclass(frozen=True)
@@ -341,11 +367,14 @@ class RowsManifest(Manifest):
     secrets: tuple[Sensitive, ...]
     target: str | None
     other: tuple[str, ...]
+    series: Series | None = None
     payload: ClassVar[str] = ROWS
 
     @property
     def format(self) -> int:
         """The number of the format that this manifest is written in."""
+        if self.series is not None:
+            return FORMAT_OF_SERIES
         if any(promise.kind in _MORE or promise.tree for promise in self.guarantees):
             return FORMAT_OF_MORE
         return FORMAT if len(self.secrets) < 2 else FORMAT_OF_SEVERAL
@@ -384,7 +413,8 @@ class RowsManifest(Manifest):
             "method": self._method(),
             "recoding": self.recoding,
             "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
-            "rows": dict(vars(self.rows)),
+            "rows": self.rows.to_dict(of_series=self.series is not None),
+            **({} if self.series is None else {"series": dict(vars(self.series))}),
             "missing": self._missing(),
             "domains": self.domains,
             "quasi": [q.to_dict() for q in self.quasi],
@@ -406,6 +436,7 @@ class RowsManifest(Manifest):
             secrets=tuple(Sensitive(**{name: _frozen(value) for name, value in entry.items()}) for entry in about),
             target=data["target"],
             other=tuple(data["other"]),
+            series=Series(**data["series"]) if "series" in data else None,
         )
 
 
@@ -432,7 +463,7 @@ class ProjectionsManifest(Manifest):
             "payload": self.payload,
             "method": self._method(),
             "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
-            "rows": dict(vars(self.rows)),
+            "rows": self.rows.to_dict(of_series=False),
             "missing": self._missing(),
             "class": dict(vars(self.target)),
             "quasi_sets": [list(known) for known in self.quasi_sets],
@@ -495,7 +526,7 @@ def _other_format(found: object, where: str) -> InputError:
         return InputError(fact, "publish the table again from the original")
     if not isinstance(found, int) or found < FORMAT:
         return _unreadable(where)
-    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_MORE}"
+    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SERIES}"
     return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import incrowd as ic
 from attacks import small_releases
 from incrowd import io
 from incrowd.attacks import ledger as module
@@ -266,3 +267,27 @@ def test_numbers_are_known_in_every_version_of_the_libraries(tmp_path: Path) -> 
         pass
     texts = pl.Series("q0", [repr(value) for value in table["q0"].to_list()])
     assert Ledger(tmp_path / "l").earlier(pl.DataFrame([texts]), ["q0"])
+
+
+def test_releases_of_a_series_are_expected_and_others_beside_it_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    people = pl.DataFrame({"name": list("abcdefgh"), "q": range(8), "ill": ["x", "y"] * 4})
+    schema = ic.Schema(quasi={"q": ic.Intervals()}, sensitive="ill", identifiers=["name"])
+    first = ic.MInvariance(k=2).publish(people, schema)
+    second = ic.republish(first, people[1:], schema)
+    book = Ledger(path)
+    for number, release in enumerate((first, second)):
+        with book.recording(release.manifest, people, tmp_path / str(number), refuse=True) as earlier:
+            assert earlier == []
+    alone = ic.Mondrian(k=2).publish(people, schema)
+    with (
+        pytest.raises(InfeasibleError, match="same people are in a series"),
+        book.recording(alone.manifest, people, "x"),
+    ):
+        pass
+    with book.recording(alone.manifest, people, "x", insist=True) as earlier:
+        assert len(earlier) == 2
+    assert {entry.series for entry in Ledger(path).entries} == {first.manifest.series.id, ""}
+    older = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({n: v for n, v in line.items() if n != "series"}) + "\n" for line in older))
+    assert {entry.series for entry in Ledger(path).entries} == {""}

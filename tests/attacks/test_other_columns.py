@@ -31,7 +31,9 @@ def published(frame, method, other):
 @pytest.mark.parametrize("other", [["note"], ["group"], ["note", "group"]])
 def test_columns_dealt_out_in_blocks_tell_no_more_than_k_allows(other):
     frame = people()
-    report = ic.attack(published(frame, ic.NSVDist(k=5), other), frame, attacks=["linking", "matching"])
+    report = ic.attack(
+        published(frame, ic.NSVDist(k=5, concealment=False), other), frame, attacks=["linking", "matching"]
+    )
     assert report["matching"].numbers["row_known"] > 20  # somebody does fit a single row
     for finding in report.findings:
         assert finding.outcome == "withstood"
@@ -46,7 +48,9 @@ def test_columns_that_stay_with_a_person_of_one_row_break_the_promise(monkeypatc
     monkeypatch.setattr(Blocks, "deal", lambda _self, _rng, n_rows: np.arange(n_rows))
     monkeypatch.setattr(blocks, "_stay_with_their_people", lambda *_: False)  # the verifier would not let it out
     frame = people()
-    report = ic.attack(published(frame, ic.NSVDist(k=5), ["note"]), frame, attacks=["linking", "matching"])
+    report = ic.attack(
+        published(frame, ic.NSVDist(k=5, concealment=False), ["note"]), frame, attacks=["linking", "matching"]
+    )
     finding = report["matching"]
     assert finding.outcome == "promise broken"
     assert finding.numbers["other_right"] > 0.4

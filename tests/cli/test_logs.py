@@ -93,7 +93,7 @@ def test_what_a_line_says(monkeypatch, capsys):
     assert start["run"] == end["run"]
     assert (start["command"], start["version"]) == ("publish", ic.__version__)
     assert datetime.fromisoformat(start["time"]).utcoffset().total_seconds() == 0
-    given = {"data": "data.csv", "schema": "schema.toml", "output": "out", "k": 2, "l": 1.1, "seed": "given"}
+    given = {"data": "data.csv", "schema": "schema.toml", "output": "out", "k": 2, "l": ["1.1"], "seed": "given"}
     assert start["parameters"] == given
     assert end["counts"]["rows"] == {"input": 20, "missing": 0, "suppressed": 0, "released": 20}
     assert 0 < sum(end["stages"].values()) <= end["seconds"] + 0.01

@@ -65,7 +65,7 @@ def assert_reached(manifest, levels):
             assert levels["lkc_c"] <= promise.C + 1e-9
             continue
         reached = levels[f"l_{promise.l_kind}" if promise.kind == "l" else promise.kind]
-        asked = getattr(promise, promise.kind)
+        asked = promise.k if promise.kind == "concealment" else getattr(promise, promise.kind)
         smaller_is_better = promise.kind in ("t", "alpha", "beta", "delta")
         assert reached <= asked + 1e-9 if smaller_is_better else reached >= asked - 1e-9
 
@@ -124,7 +124,8 @@ def test_every_kind_of_frame_comes_back_as_it_came(name, kind):
 def test_groups_need_no_sensitive_column(name):
     frame = pl.DataFrame({"a": [1, 2, 3, 4]})
     schema = ic.Schema(quasi={"a": ic.Intervals()})
-    if issubclass(PUBLISHERS[name], CellPublisher) and PUBLISHERS[name].homogeneous:
+    promises_values = getattr(make(name, k=2), "l", 1) != 1
+    if issubclass(PUBLISHERS[name], CellPublisher) and PUBLISHERS[name].homogeneous and not promises_values:
         assert make(name, k=2).publish(frame, schema).verify(frame).ok
     with pytest.raises(ic.SchemaError, match="no sensitive column"):
         make(name, k=2, l=2).publish(frame, schema)

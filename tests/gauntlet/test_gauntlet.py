@@ -18,7 +18,10 @@ BLIND = {"another polars", "text in version", "group widened"}
 
 
 def test_every_method_is_tried():
-    assert set(METHODS) == set(PUBLISHERS)
+    of_series = {
+        "m_invariance"
+    }  # whose format the oracle does not know: tests/publish/test_m_invariance.py has its own
+    assert set(METHODS) == set(PUBLISHERS) - of_series
 
 
 def test_tables():

@@ -20,7 +20,7 @@ from incrowd.publish import PUBLISHERS
 RNG = np.random.default_rng(0)
 PEOPLE = pl.DataFrame({"age": RNG.integers(18, 70, 200), "job": RNG.choice(["clerk", "nurse", "smith"], 200)})
 LABELS = np.where(PEOPLE["age"].to_numpy() + RNG.integers(0, 9, 200) > 45, "yes", "no")
-WITHOUT_TRANSFORM = {"tight_groups", "nsvdist", "nhaa", "seqa", "dmpd", "pareto_dmpd"}
+WITHOUT_TRANSFORM = {"tight_groups", "m_invariance", "nsvdist", "nhaa", "seqa", "dmpd", "pareto_dmpd"}
 
 
 def method(name, k=2):

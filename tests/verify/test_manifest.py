@@ -78,7 +78,7 @@ def put(*path, value):
 AGE, WORK, DAY, GRADE = (("quasi", number) for number in range(4))
 REFUSED = [
     # release, what is planted, what is noted where
-    ("exact", put("format", value=1), "manifest", "format is 1, and this verifier knows formats 2, 3, 4"),
+    ("exact", put("format", value=1), "manifest", "format is 1, and this verifier knows formats 2, 3, 4, 5"),
     ("exact", put("format", value=True), "manifest", "format is not a whole number"),
     ("exact", put("incrowd", value="0.1 by Ann"), "manifest", "incrowd is not a version number"),
     ("exact", put("polars", value="latest"), "manifest", "polars is not a version number"),
@@ -195,9 +195,9 @@ REFUSED = [
     ("exact", put("guarantees", 0, value="k"), "manifest", "guarantees[0] is not an object"),
     (
         "exact",
-        put("guarantees", 0, "kind", value="m"),
+        put("guarantees", 0, "kind", value="n"),
         "manifest",
-        "guarantees[0].kind is not one of k, l, t, alpha, lkc",
+        "guarantees[0].kind is not one of k, l, t, alpha, lkc, beta, delta, m, concealment",
     ),
     ("exact", put("guarantees", 0, "k", value=0), "manifest", "guarantees[0].k is not a whole number from 1"),
     ("exact", put("guarantees", 1, "l", value=0.5), "manifest", "guarantees[1].l is not a number from 1"),

@@ -23,6 +23,7 @@ GIVEN = [
     ("infogain_mondrian", {"t": 0.2}),
     ("best_cuts", {"l": 1.5}),
     ("tight_groups", {"sweeps": 0}),
+    ("m_invariance", {"person": "name"}),
     ("nsvdist", {}),
     ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
     ("nsvdist", {"presplit": None}),
@@ -64,6 +65,7 @@ def told(name, given):
     publisher = make(name, **({"k": 5} | given))
     parameters = publisher.parameters()
     guarantees = [guarantee.to_dict() for guarantee in publisher.privacy().guarantees()]
+    guarantees += [{"kind": "m", "m": 2}] if name == "m_invariance" else []
     payload = "projections" if name in PROJECTIONS else "rows"
     return [*json.loads(json.dumps([{"name": name, "parameters": parameters}, guarantees])), payload]
 
@@ -114,6 +116,7 @@ OTHERS = {
     "presplit": [None, "auto", 2, 3, 10**9, 10**9 + 1, 2**63 - 1],
     "quasi_sets": [None, [], [["a"]]],
 }
+OTHERS |= {"person": [None, "auto"]}
 OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
 OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten", "local")}
 OTHERS |= {
@@ -138,7 +141,8 @@ def allowed(name):
 def test_what_each_parameter_may_be(method, at):
     for name, fits in PARAMETERS[method][at].items():
         nothing = [None] if name == "l" and "max_confidence" in PARAMETERS[method][at] else []
-        assert [repr(value) for value in PROBES if fits(value)] == list(map(repr, [*nothing, *allowed(name)])), name
+        known = [2, 3, 10**9, 10**9 + 1, 2**63 - 1] if (method, name) == ("m_invariance", "l") else allowed(name)
+        assert [repr(value) for value in PROBES if fits(value)] == list(map(repr, [*nothing, *known])), name
 
 
 @pytest.mark.parametrize("given", [{"t": 0}, {"t": 1e-12}, {"c": 1e-12}, {"c": 1e9}, {"alpha": 1}])
@@ -151,7 +155,7 @@ RECODED = [
     ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
     ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
     ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True), ic.KOptimal(k=2),
-    ic.Iyengar(k=2),
+    ic.Iyengar(k=2), ic.MInvariance(k=2),
 ]  # fmt: skip
 
 
@@ -178,7 +182,7 @@ def test_what_cells_are_closures_of():
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
         ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
         ("lattice", "one for a value"), ("lattice", None), ("k_optimal", "one for a value"),
-        ("iyengar", "one for a value"),
+        ("iyengar", "one for a value"), ("m_invariance", None),
     }  # fmt: skip
     loose = {"name": "tree", "parameters": ic.TreeAnonymizer(k=2, tighten=False).parameters()}
     assert cells_of(loose) is cells_of({"name": ["tds"]}) is cells_of({"name": "ours"}) is cells_of(None) is None

@@ -54,9 +54,19 @@ def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
         own = {key: value[column] if isinstance(value, dict) else value for key, value in given.items()}
         about = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
         found += [promise | about for promise in _of_column(own)]
+    if _conceals(asked, given):
+        found.append({"kind": "concealment", "k": k})
     if asked.method == "pais" and given.get("C", 1.0) < 1:
         found.append({"kind": "alpha", "alpha": given["C"]})
     return found
+
+
+def _conceals(asked: Asked, given: dict[str, Any]) -> bool:
+    """Whether everybody is to be left with k rows: by default where columns are published as they are."""
+    if asked.method != "nsvdist" or given.get("mode", "hardened") != "hardened" or given.get("loss", "lm") != "lm":
+        return False
+    asked_for = given.get("concealment")
+    return bool(asked.other) and given.get("presplit", "auto") in (None, "auto") if asked_for is None else asked_for
 
 
 def _of_column(given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from checks.gauntlet.oracle.asked import key
 from checks.gauntlet.oracle.domains import Values
+from checks.gauntlet.oracle.matching import rows_left
 from checks.gauntlet.oracle.told import Secrets, limits_of, share_columns, told_secrets
 
 Counts = Counter[Any]
@@ -172,11 +173,12 @@ def _judge_each(
     """Non-homogeneous: every row fits k originals, and what it shows keeps l of each column."""
     shares = share_columns(manifest, table)
     n_rows = len(cells[0])
-    if any(g["kind"] not in ("k", "l") or "others_known" in g for g in manifest["guarantees"]):
-        problems.append("a non-homogeneous release promises more than k and l")
+    if any(g["kind"] not in ("k", "l", "concealment") or "others_known" in g for g in manifest["guarantees"]):
+        problems.append("a non-homogeneous release promises more than k, l and concealment")
         return
     k = next(g["k"] for g in manifest["guarantees"] if g["kind"] == "k")
     fitting_of: dict[Any, list[int]] = {}
+    fits: list[list[int]] = []
     for place in range(n_rows):
         cell = tuple(column[place] for column in cells)
         if cell not in fitting_of:
@@ -184,6 +186,7 @@ def _judge_each(
                 other for other in range(n_rows) if all(v.fits(c, other) for v, c in zip(values, cell, strict=True))
             ]
         fitting = fitting_of[cell]
+        fits.append(fitting)
         if len(fitting) < k:
             problems.append(f"row {place + 1} fits fewer than k originals")
             return
@@ -194,6 +197,10 @@ def _judge_each(
             if wrong:
                 problems.append(f"row {place + 1} {wrong}")
                 return
+    for least in (g["k"] for g in manifest["guarantees"] if g["kind"] == "concealment"):
+        left = rows_left(fits)
+        if min(left) < least:
+            problems.append(f"somebody is left with {min(left)} rows after matching, and {least} are promised")
 
 
 def _told_problem(

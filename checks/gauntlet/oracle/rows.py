@@ -35,7 +35,7 @@ PARAMETERS = {
     "runs", "sweeps", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
     "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
-    "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known",
+    "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known", "concealment",
 }  # fmt: skip
 
 

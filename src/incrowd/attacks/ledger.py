@@ -8,6 +8,9 @@ are about the same people, too, if rows tell people apart: nine of ten are unlik
 so keep the file private, like the original. Rows count as they are in the original, with all columns: not
 recognized is a table of the same people in which a column was renamed, or changed in nearly every row.
 
+Releases of one series (`incrowd.republish`) tell no more together than each alone: they are not warned of. Another
+release of people who are in a series breaks what it promises: it is refused, unless the owner insists.
+
 How it is used::
 
     ledger = Ledger("ledger.json")          # an InputError names a bad line, before anything is made
@@ -71,13 +74,16 @@ class Entry:
     rows: int
     columns: list[str]
     people: list[str]
+    series: str = ""
+    """Id of the series that the release belongs to."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
         """Read plain data; a `ValueError` names the key that is wrong."""
-        if not isinstance(data, dict) or data.keys() != _CHECKS.keys():
-            wrong = sorted(_CHECKS.keys() ^ data.keys()) if isinstance(data, dict) else ["an object"]
+        if not isinstance(data, dict) or data.keys() | {_SERIES} != _CHECKS.keys():
+            wrong = sorted(_CHECKS.keys() ^ (data.keys() | {_SERIES})) if isinstance(data, dict) else ["an object"]
             raise ValueError(", ".join(wrong))
+        data = {_SERIES: "", **data}  # older ledgers know no series
         for name, is_fine in _CHECKS.items():
             if not is_fine(data[name]):
                 raise ValueError(name)
@@ -92,6 +98,7 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+_SERIES = "series"
 _CHECKS: dict[str, Callable[[object], bool]] = {
     "id": _is_a(str),
     "state": lambda value: value in (_PLANNED, _DONE),
@@ -103,6 +110,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "rows": _is_a(int),
     "columns": _is_texts,
     "people": _is_texts,
+    _SERIES: _is_a(str),
 }
 
 
@@ -139,13 +147,16 @@ class Ledger:
             fact = f"The ledger '{path}' cannot be written"
             raise InputError(fact, "name a file in a folder that exists and that you may write to")
 
-    def earlier(self, original: Any, columns: list[str]) -> list[Entry]:  # noqa: ANN401
-        """Return the releases about the same people: as many rows with one of these columns equal, or common rows."""
-        return self._earlier(self._read(), io.to_polars(original), columns)
+    def earlier(self, original: Any, columns: list[str], series: str = "") -> list[Entry]:  # noqa: ANN401
+        """Return the releases about the same people: as many rows with one of these columns equal, or common rows.
 
-    def refuse(self, original: Any, columns: list[str]) -> None:  # noqa: ANN401
-        """Raise an `InfeasibleError` if there are releases about the same people."""
-        _refuse(self.earlier(original, columns))
+        Those of the same series do not count.
+        """
+        return self._earlier(self._read(), io.to_polars(original), columns, series)
+
+    def refuse(self, original: Any, columns: list[str], series: str = "", *, all_of_them: bool = True) -> None:  # noqa: ANN401
+        """Raise an `InfeasibleError` if there are releases about the same people, or only those of another series."""
+        _refuse(self.earlier(original, columns, series), all_of_them=all_of_them)
 
     @contextmanager
     def recording(
@@ -155,6 +166,7 @@ class Ledger:
         folder: str | Path,
         *,
         refuse: bool = False,
+        insist: bool = False,
     ) -> Iterator[list[Entry]]:
         """Write a release down before the block that writes it to disk, and again after it.
 
@@ -168,6 +180,8 @@ class Ledger:
             Where the block writes it.
         refuse
             Raise an `InfeasibleError` if there are earlier releases about the same people.
+        insist
+            Do not even refuse if these are releases of another series.
 
         Yields
         ------
@@ -176,9 +190,9 @@ class Ledger:
         """
         frame, number = io.to_polars(original), secrets.token_hex(8)
         with self._changing() as book:
-            before = self._earlier(book, frame, manifest.recognized_by)
-            if refuse:
-                _refuse(before)
+            before = self._earlier(book, frame, manifest.recognized_by, series_of(manifest))
+            if not insist:
+                _refuse(before, all_of_them=refuse)
             book.entries.append(self._entry(book.key, number, manifest, frame, folder))
         try:
             yield before
@@ -205,6 +219,7 @@ class Ledger:
             rows=frame.height,
             columns=_hashes(key, frame, manifest.recognized_by),
             people=self._people(key, frame),
+            series=series_of(manifest),
         )
 
     def _finish(self, number: str, *, done: bool) -> None:
@@ -225,13 +240,14 @@ class Ledger:
     def _read(self) -> _Book:
         return _read(self.path) if self.path.exists() else replace(self._fresh, entries=[])
 
-    def _earlier(self, book: _Book, frame: pl.DataFrame, columns: list[str]) -> list[Entry]:
+    def _earlier(self, book: _Book, frame: pl.DataFrame, columns: list[str], series: str) -> list[Entry]:
         if not book.entries:
             return []
         hashes, people = set(_hashes(book.key, frame, columns)), self._people(book.key, frame)
         return [
             e
             for e in book.entries
+            if not (series and e.series == series)
             if (e.rows == frame.height and hashes & set(e.columns)) or _shared(people, e.people) >= _SHARED
         ]
 
@@ -271,8 +287,19 @@ def _shared(one: list[str], other: list[str]) -> float:
     return len(seen[0] & seen[1]) / max(1, min(map(len, seen)))
 
 
-def _refuse(earlier: list[Entry]) -> None:
-    if earlier:
+def series_of(manifest: Manifest) -> str:
+    """Return the id of the series that a release belongs to; empty if it is none's."""
+    series = getattr(manifest, _SERIES, None)
+    return "" if series is None else str(series.id)
+
+
+def _refuse(earlier: list[Entry], *, all_of_them: bool) -> None:
+    of_series = [entry for entry in earlier if entry.series]
+    if of_series:
+        fact = f"A release by itself was refused, because the same people are in a series: {warn(of_series)}"
+        hint = "go on with the series (after=PRIVATE), or publish all the same: insist=True"
+        raise InfeasibleError(fact.removesuffix("."), hint)
+    if earlier and all_of_them:
         fact = f"A further release was refused: {warn(earlier)}".removesuffix(".")
         raise InfeasibleError(fact, "share one of the earlier releases instead")
 

@@ -101,7 +101,12 @@ def prune(scene: Scene) -> Pairs | None:
         point = np.concatenate([point, np.arange(n_points, dtype=np.int32)])
     n_all = n_boxes + (n_blank > 0)
     size = np.append(scene.box_size, n_blank)[:n_all]
-    matched = _known(scene, n_boxes) if scene.row_of is not None else _flow(scene.point_size, size, point, box)
+    people = scene.point_size
+    if scene.n_filler:  # one more point, which fits every box: nobody
+        box = np.concatenate([box, np.arange(n_boxes, dtype=np.int32)])
+        point = np.concatenate([point, np.full(n_boxes, n_points, np.int32)])
+        n_points, people = n_points + 1, np.append(people, scene.n_filler)
+    matched = _known(scene, n_boxes) if scene.row_of is not None else _flow(people, size, point, box)
     if matched is None:
         return None
     taken_point, taken_box = matched
@@ -117,7 +122,12 @@ def _known(scene: Scene, n_boxes: int) -> tuple[Int64, Int64]:
     """Return the true assignment: distinct pairs of a point and a box that somebody is in."""
     assert scene.row_of is not None
     box = np.where(scene.row_of >= 0, scene.box_of[scene.row_of], n_boxes)
-    key = np.unique(scene.point_of * (n_boxes + 1) + box)
+    point, private = scene.point_of, scene.release.private
+    if scene.n_filler and private is not None:
+        empty = scene.box_of[private.rows < 0]
+        point = np.concatenate([point, np.full(len(empty), len(scene.points))])
+        box = np.concatenate([box, empty])
+    key = np.unique(point * (n_boxes + 1) + box)
     return key // (n_boxes + 1), key % (n_boxes + 1)
 
 

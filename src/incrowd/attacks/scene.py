@@ -104,7 +104,12 @@ class Scene:
     @property
     def n_suppressed(self) -> int:
         """People who are in the original and not in the release."""
-        return self.n_people - self.release.n_rows
+        return self.n_people - self.release.n_rows + self.n_filler
+
+    @property
+    def n_filler(self) -> int:
+        """Released rows that are about nobody."""
+        return self.release.manifest.rows.filler
 
     @cached_property
     def point_of(self) -> Int64:
@@ -151,7 +156,8 @@ class Scene:
         if private is None:
             return None
         place = np.full(int(max(self.rows.max(initial=0), private.rows.max(initial=0))) + 1, UNKNOWN)
-        place[private.rows] = np.arange(len(private.rows))
+        known = np.flatnonzero(private.rows >= 0)  # filler is nobody's
+        place[private.rows[known]] = known
         return place[self.rows]
 
     @property
@@ -213,7 +219,7 @@ def build_scene(release: RowRelease, original: pl.DataFrame, *, same: bool = Tru
     outside = kept & (codes == OUTSIDE).any(axis=1)
     if truth is not None:
         outside |= kept & (truth == UNKNOWN)
-    n_people = manifest.rows.released + manifest.rows.suppressed
+    n_people = manifest.rows.released - manifest.rows.filler + manifest.rows.suppressed
     if same and (outside.any() or kept.sum() != n_people):
         fact = f"The original has {int(kept.sum())} people, {int(outside.sum())} of them outside the published domains"
         fact += f", and the manifest says {n_people}"

@@ -20,6 +20,7 @@ from incrowd.cli.options import (
     Own,
     Private,
     Quiet,
+    for_each,
     is_there,
     names,
     own_parameters,
@@ -76,10 +77,16 @@ def publish(
     ],
     k: Annotated[int, typer.Option("-k", help="Size of the smallest crowd.")],
     method: Method = None,
-    l: Annotated[float | None, typer.Option("-l", help="Diversity of sensitive values.")] = None,
-    l_kind: Annotated[str | None, typer.Option(help=LKinds)] = None,
-    t: Annotated[float | None, typer.Option("-t", help="Closeness to the table's distribution, 0 to 1.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Largest share of a sensitive value.")] = None,
+    l: Annotated[
+        list[str] | None,
+        typer.Option("-l", help="Diversity of sensitive values; of one of several columns: NAME=VALUE, repeatable."),
+    ] = None,
+    l_kind: Annotated[list[str] | None, typer.Option(help=LKinds[:-1] + "; or NAME=KIND.")] = None,
+    t: Annotated[
+        list[str] | None,
+        typer.Option("-t", help="Closeness to the table's distribution, 0 to 1; or NAME=VALUE."),
+    ] = None,
+    alpha: Annotated[list[str] | None, typer.Option(help="Largest share of a sensitive value; or NAME=VALUE.")] = None,
     beta: Annotated[
         float | None, typer.Option(help="Largest relative gain of a sensitive value's share over the table's.")
     ] = None,
@@ -96,6 +103,12 @@ def publish(
     ledger: Annotated[Path | None, typer.Option(help="File that records releases, to warn of a second one.")] = None,
     refuse_repeat: Annotated[
         bool, typer.Option("--refuse-repeat", help="With --ledger: refuse a second release about the same people.")
+    ] = False,
+    after: Annotated[
+        Path | None, typer.Option(help="Go on with a series (m_invariance): the private folder of its last release.")
+    ] = None,
+    insist: Annotated[
+        bool, typer.Option("--insist", help="With --ledger: publish people of a series by itself all the same.")
     ] = False,
     domains: Annotated[
         str, typer.Option(help="joined, or exact: the manifest then lists rare values and how often each occurs.")
@@ -130,11 +143,14 @@ def publish(
     if if_exists is IfExists.SKIP and is_there(output):
         screen.skipped(output)
         return
-    given = {"k": k, "l": l, "l_kind": l_kind, "t": t, "alpha": alpha, "beta": beta, "delta": delta}
+    given: dict[str, Any] = {"k": k, "l_kind": for_each("--l-kind", l_kind, number=False)}
+    given |= {"l": for_each("-l", l), "t": for_each("-t", t), "alpha": for_each("--alpha", alpha)}
+    given |= {"beta": beta, "delta": delta}
+    given = {name: given[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = "Option --l-kind needs -l"
-        raise ParameterError(fact, f"give both, for example -l 2 --l-kind {l_kind}")
+        raise ParameterError(fact, f"give both, for example -l 2 --l-kind {l_kind[0]}")
     parameters |= own_parameters(option, _OWN)
     with screen.progress() as progress:
         from incrowd import workflow
@@ -146,7 +162,8 @@ def publish(
             screen.aside(f"Note: {text}")
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
-            ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private, append=append,
+            ledger=ledger, refuse_repeat=refuse_repeat, after=after, insist=insist, excel_safe=excel_safe,
+            private=private, append=append,
             replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
             memory=memory, master=master, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
@@ -176,6 +193,9 @@ def verify(
     beta: Annotated[float | None, typer.Option(help="The beta (basic) that it should keep.")] = None,
     delta: Annotated[float | None, typer.Option(help="The delta that it should keep.")] = None,
     private: Private = None,
+    after: Annotated[
+        Path | None, typer.Option(help="The release before in a series: check that this one goes on with it.")
+    ] = None,
     by_batches: Annotated[
         bool, typer.Option("--by-batches", help="For a Parquet dataset: memory does not grow with the rows.")
     ] = False,
@@ -199,7 +219,7 @@ def verify(
         from incrowd import workflow
 
         verdict = workflow.verify(
-            release, original, private=private, by_batches=by_batches, engine=engine, master=master,
+            release, original, private=private, after=after, by_batches=by_batches, engine=engine, master=master,
             reading=reading, run=workflow.Run(progress, jobs), **foreign,
         )  # fmt: skip
     if not screen.data(verdict.to_dict()):

@@ -136,6 +136,32 @@ def is_wanted(path: Path, if_exists: IfExists) -> bool:
     return if_exists is not IfExists.SKIP or not os.path.lexists(path)
 
 
+def for_each(option: str, given: list[str] | None, *, number: bool = True) -> Any:  # noqa: ANN401
+    """Read one value for all sensitive columns, or NAME=VALUE for some of them; ``None`` if there is neither."""
+    if not given:
+        return None
+    named = [text.rpartition("=") for text in given]
+    if len(given) > 1 and not all(equals for _, equals, _ in named):
+        fact = f"Option {option} was given {len(given)} times, and not always as NAME=VALUE"
+        raise ParameterError(fact, f"give one value for all sensitive columns, or {option} NAME=VALUE for each")
+    read: list[tuple[str, Any]] = [(n, _number(option, value) if number else value) for n, _, value in named]
+    names = [name for name, _ in read]
+    if len(set(names)) < len(names):
+        fact = f"Option {option} names a column twice"
+        raise ParameterError(fact, "give one value for each column")
+    return dict(read) if named[0][1] else read[0][1]
+
+
+def _number(option: str, text: str) -> float:
+    from incrowd.cli.terms import VALUES
+
+    try:
+        return float(text)
+    except ValueError:
+        fact = f"The value of option {option} is not valid"
+        raise ParameterError(fact, f"use {VALUES[option]}, or {option} NAME=VALUE for one sensitive column") from None
+
+
 def own_parameters(options: list[str] | None, taken: dict[str, str]) -> dict[str, Any]:
     """Read NAME=VALUE pairs: None, true and false in any case, JSON where it is JSON, else text.
 

@@ -12,11 +12,12 @@ from typing import Any
 from incrowd.errors import ParameterError
 
 OPTIONS = {
-    "alpha": "--alpha", "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
+    "after": "--after", "alpha": "--alpha",
+    "append": "--append", "attacked": "--attack", "class_public": "--class-public", "cv": "--cv",
     "dataset": "--dataset", "date_format": "--date-format", "decimal": "--decimal", "delimiter": "--delimiter",
     "basket": "--basket", "beta": "--beta", "item": "--item", "m": "-m", "search": "--search", "delta": "--delta",
     "domains": "--domains", "encoding": "--encoding", "engine": "--engine", "excel_safe": "--excel-safe",
-    "force": "--force", "format": "--format",
+    "force": "--force", "format": "--format", "insist": "--insist",
     "holdout": "--test", "jobs": "--jobs", "k": "-k", "kind": "--kind", "known": "--known", "l": "-l",
     "largest": "--largest", "population": "--population", "sampling_fraction": "--sampling-fraction",
     "threshold": "--threshold",
@@ -30,10 +31,10 @@ OPTIONS = {
 }  # fmt: skip
 """Parameters of the library that have an option of their own."""
 
-OWN = ("cut", "loss", "mode", "recoding", "strict", "suppress")
+OWN = ("concealment", "cut", "loss", "mode", "person", "recoding", "strict", "suppress")
 """Parameters of single methods that messages name."""
 
-_VALUES = {
+VALUES = {
     "--if-exists": "fail, skip or replace",
     "-k": "a whole number, at least 1",
     "-m": "a whole number, at least 1",
@@ -104,7 +105,7 @@ def explain_usage(error: Any) -> ParameterError:  # noqa: ANN401 - see above
         return ParameterError(f"Missing {parameter.param_type_name} {_name(parameter)}{about}", see)
     if kind == "BadParameter" and parameter is not None:
         name = _name(parameter)
-        hint = f"use {_VALUES[name]}" if name in _VALUES else see
+        hint = f"use {VALUES[name]}" if name in VALUES else see
         return ParameterError(f"The value of {_origin(error, name)} is not valid", hint)
     if kind == "NoSuchOption":
         typed = str(error.option_name)

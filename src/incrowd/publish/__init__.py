@@ -18,6 +18,7 @@ from incrowd.publish.iyengar import Iyengar
 from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
+from incrowd.publish.m_invariance import MInvariance, republish
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -57,6 +58,7 @@ __all__ = [
     "Iyengar",
     "KOptimal",
     "Lattice",
+    "MInvariance",
     "Mondrian",
     "NSVDist",
     "ParetoDMPD",
@@ -72,6 +74,7 @@ __all__ = [
     "methods",
     "publish",
     "publisher_names",
+    "republish",
 ]
 
 

@@ -48,7 +48,7 @@ datasets, Information Sciences 256, 2014, Algorithms 1 and 2.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -63,15 +63,18 @@ from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, P
 from incrowd.kernels.boxes import RANK, START, STOP, TABLE, Prices, build_tree
 from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nsvdist import Index, search
+from incrowd.manifest import Guarantee
 from incrowd.privacy import EachColumn, Privacy, exact
 from incrowd.privacy.constraints import own_of
 from incrowd.publish.block_shares import BlockShares
 from incrowd.publish.blocks import Limited, blocks_of
+from incrowd.publish.concealed import choose_concealed
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.prices import Loss, make_prices, tables_first
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.release import Blocks
 from incrowd.runs import workers
+from incrowd.schema import Schema
 
 Mode = Literal["hardened", "paper"]
 Int32 = npt.NDArray[np.int32]
@@ -106,6 +109,10 @@ class NSVDist(CellPublisher):
     presplit
         Cut the table into parts of about this many rows first (section 4.3); ``None`` searches the whole table, and
         ``"auto"`` does so up to 100 000 rows, and takes parts of 10 000 beyond.
+    concealment
+        Let everybody be a member of k cells: who drops each pair of a person and a row that no assignment of people to
+        rows has is left with k rows for everybody (see `incrowd.publish.concealed`). Only ``mode="hardened"`` and LM.
+        By default where columns are published as they are: somebody who is left with one row would be known by them.
     mode
         ``"hardened"`` tells values by blocks, so that nothing can be solved for; ``"paper"`` is the algorithm as it was
         published, with a warning.
@@ -116,6 +123,7 @@ class NSVDist(CellPublisher):
     mode: Mode = "hardened"
     loss: Loss = "lm"
     presplit: int | Literal["auto"] | None = "auto"
+    concealment: bool | None = None
 
     name: ClassVar[str] = "nsvdist"
     paper: ClassVar[str] = "Last et al. 2014"
@@ -139,9 +147,28 @@ class NSVDist(CellPublisher):
             fact = f"presplit is {self.presplit!r}, and k is {self.k}"
             raise ParameterError(fact, "use a whole number, at least 2 k, or auto, or None")
 
+        if self.concealment not in (True, False, None):
+            fact = f"concealment is {self.concealment!r}"
+            raise ParameterError(fact, "use true or false")
+        if self.concealment and (self.mode != "hardened" or self.loss != "lm"):
+            fact = f"concealment is true, mode is {self.mode!r} and loss is {self.loss!r}"
+            raise ParameterError(fact, "use mode='hardened' and loss='lm', or concealment=False")
+
     def privacy(self) -> Privacy:
         """Return the constraints that every row's distribution keeps."""
         return Privacy.of(self.k, l=self.l)
+
+    def settled(self, schema: Schema) -> NSVDist:
+        """Return this method, concealing where columns are published as they are, unless it was told otherwise."""
+        found = super().settled(schema)
+        can = (self.mode, self.loss) == ("hardened", "lm") and self.presplit in (None, "auto")
+        conceals = bool(schema.other) and can if self.concealment is None else self.concealment
+        return replace(found, concealment=conceals)
+
+    def promises(self, choice: Choice, schema: Schema) -> Sequence[Guarantee]:
+        """Return what the manifest promises of a choice."""
+        more = (Guarantee("concealment", k=self.k),) if self.concealment else ()
+        return (*super().promises(choice, schema), *more)
 
     @property
     def cap(self) -> int:
@@ -187,11 +214,13 @@ class NSVDist(CellPublisher):
         block_of = blocks_of(
             table, self.k, secrets, rng.spawn(1)[0]
         )  # how often it draws depends on values: not from rng
+        shares = BlockShares.of(block_of, secrets)
+        if self.concealment:
+            return choose_concealed(table, self.k, shares, rng, progress)
         nothing = Secret(pl.Series("", [""]), np.zeros(1, np.int32))
         blank = replace(table, sensitive=np.zeros(table.n_rows, np.int32), secrets=(nothing,))
         rank = rng.permutation(table.n_rows)
         parts = self._parts(blank, rng, self.k)
-        shares = BlockShares.of(block_of, secrets)
         return choose_members(blank, rank, self.k, self.k, self.loss, parts, progress, shares)
 
     def part_rows(self, n_rows: int) -> int | None:

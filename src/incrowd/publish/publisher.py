@@ -53,6 +53,8 @@ class Run:
     progress: Progress
     domains: str
     kind: str
+    after: RowRelease | None = None
+    """The release before in a series."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,8 @@ class Publisher(ABC, Generic[AnyRelease]):
         for name, unasked, with_it in _LATER:  # as in releases that were made before there were such parameters
             if name in given and given[name] is unasked:
                 given = {key: value for key, value in given.items() if key not in with_it}
+        if not given.get("concealment", True):
+            given = {key: value for key, value in given.items() if key != "concealment"}
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
 
     def settled(self, schema: Schema) -> Self:
@@ -192,6 +196,14 @@ class CellPublisher(Publisher[RowRelease]):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells; the only thing that a method has to write."""
 
+    def chosen(self, run: Run, table: Table, rng: np.random.Generator) -> tuple[Table, Choice]:
+        """Choose the cells for a run; return the table that they are of."""
+        return table, self.choose(table, rng, run.progress)
+
+    def promises(self, choice: Choice, schema: Schema) -> Sequence[Guarantee]:
+        """Return what the manifest promises of a choice."""
+        return (choice.privacy or self.privacy()).guarantees(schema.secrets)
+
     def require_feasible(self, table: Table) -> None:
         """Refuse what no release of this table can keep: what one group of all rows would not."""
         require_feasible(self.privacy(), table)
@@ -209,8 +221,8 @@ class CellPublisher(Publisher[RowRelease]):
             run.progress("coding", 1, 1)
             self.require_feasible(table)
             with interpreted(self.n_steps(table) < _FEW_STEPS):
-                choice = self.choose(table, rng, run.progress)
-            return table, choice, (choice.privacy or self.privacy()).guarantees(table.schema.secrets)
+                table, choice = self.chosen(run, table, rng)
+            return table, choice, self.promises(choice, table.schema)
 
         return seal_rows(
             run.original,

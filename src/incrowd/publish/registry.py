@@ -29,6 +29,7 @@ from incrowd.publish.iyengar import Iyengar
 from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
+from incrowd.publish.m_invariance import MInvariance
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -49,6 +50,7 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
         BestCuts,
         Mondrian,
         TightGroups,
+        MInvariance,
         InfoGainMondrian,
         NSVDist,
         Lattice,

@@ -27,6 +27,8 @@ from incrowd.release.domains import ExactDomain
 Int64 = npt.NDArray[np.int64]
 
 DOMAINS, RECODING = "domains.json", "recoding.npz"
+NOBODY = -1
+"""The original of a filler row."""
 
 
 class Evidence(ABC):
@@ -110,13 +112,42 @@ class Blocks(Evidence):
 
 
 @dataclass(frozen=True)
+class People(Evidence):
+    """The groups of rows, and which sensitive values the groups of everybody have shown in a series of releases.
+
+    Attributes
+    ----------
+    group
+        The group of each row, filler behind all others.
+    people
+        Columns ``person`` (the hash of an identifier) and ``signature``, one row for each that a person was given, in
+        the order of time.
+    signatures
+        Columns ``signature`` and ``value``: the values of each, as text behind ``=``; a missing one is empty.
+    """
+
+    group: Int64
+    people: pl.DataFrame
+    signatures: pl.DataFrame
+
+    def taken(self, order: Int64) -> People:
+        """Return the groups of the released rows."""
+        return People(self.group[order], self.people, self.signatures)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return groups, people and signatures."""
+        groups = pl.DataFrame({"group": self.group}, schema={"group": pl.Int64()})
+        return {"groups": groups, "people": self.people, "signatures": self.signatures}
+
+
+@dataclass(frozen=True)
 class Private:
     """What the owner keeps: it would undo the release.
 
     Attributes
     ----------
     row_maps
-        The original row number of each released row, one array for each table.
+        The original row number of each released row, one array for each table; `NOBODY` for a filler row.
     seed
         The seed of the run, or ``None`` if the operating system seeded the randomness.
     recoding
@@ -189,6 +220,9 @@ def _read_evidence(folder: Path) -> Evidence | None:
     if (folder / "blocks.parquet").exists():
         blocks, members = io.read(folder / "blocks.parquet"), io.read(folder / "members.parquet")
         return Blocks(blocks["block"].to_numpy(), blocks["members"].to_numpy(), members.to_numpy())
+    if (folder / "people.parquet").exists():
+        groups, people = io.read(folder / "groups.parquet"), io.read(folder / "people.parquet")
+        return People(groups["group"].to_numpy(), people, io.read(folder / "signatures.parquet"))
     return None
 
 

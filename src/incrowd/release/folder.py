@@ -25,7 +25,9 @@ from incrowd.verify import check_folder
 
 MANIFEST = "manifest.json"
 _PUBLIC = re.compile(r"manifest\.json|(release|projection-\d+)\.(csv|parquet)")
-_PRIVATE = re.compile(r"manifest\.json|domains\.json|recoding\.npz|(rows|rows-\d+|rings|blocks|members)\.parquet")
+_PRIVATE = re.compile(
+    r"manifest\.json|domains\.json|recoding\.npz|(rows|rows-\d+|rings|blocks|members|groups|people|signatures)\.parquet"
+)
 
 
 def private_folder(path: Path) -> Path:

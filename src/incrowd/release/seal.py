@@ -32,11 +32,12 @@ from incrowd.manifest import (
     RowCounts,
     RowsManifest,
     Sensitive,
+    Series,
     Shown,
 )
 from incrowd.recoding import Recoding
 from incrowd.release.domains import Domain, publish_domain, rounded
-from incrowd.release.evidence import Evidence, Private
+from incrowd.release.evidence import NOBODY, Evidence, Private
 from incrowd.release.projections import ProjectionRelease
 from incrowd.release.release import Release
 from incrowd.release.rows import RowRelease, SensitiveColumn, without_negative_zero
@@ -47,6 +48,17 @@ Int64 = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 
 DOMAINS = ("joined", "exact")
+
+
+@dataclass(frozen=True)
+class Filler:
+    """Rows about nobody: the cell of each, and the combination of sensitive values that it shows."""
+
+    cells: Int64
+    values: Codes
+
+
+NO_FILLER = Filler(np.empty(0, np.int64), np.empty(0, np.int32))
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,10 @@ class Cells:
         How the method came to its cells, where that is needed to check them.
     numbers
         What else the method has to say; the owner finds it in `Release.levels`.
+    filler
+        Rows about nobody; `evidence` has them behind all others.
+    series
+        Which release of a growing table this is, if it is one.
     """
 
     lo: Codes
@@ -77,6 +93,8 @@ class Cells:
     recoding: Recoding | None = None
     evidence: Evidence | None = None
     numbers: Mapping[str, float | int | None] = field(default_factory=dict)
+    filler: Filler = NO_FILLER
+    series: Series | None = None
 
 
 def secret_rng(seed: int | None, original: pl.DataFrame | bytes) -> np.random.Generator:
@@ -157,7 +175,9 @@ def assemble_rows(
     """
     schema = table.schema
     released = np.flatnonzero(cells.cell_of >= 0)
-    kept = rng.spawn(1)[0].permutation(released)
+    n_filler = len(cells.filler.cells)
+    numbered = np.append(released, len(table.rows) + np.arange(n_filler)) if n_filler else released
+    kept = rng.spawn(1)[0].permutation(numbered)
     behind = table if len(released) == len(table.rows) else table.of_rows(released)
     least = max((g.crowd for g in guarantees if g.crowd is not None), default=1)
     own = rng if domains == "joined" and least > 1 else None
@@ -176,7 +196,14 @@ def assemble_rows(
     manifest = RowsManifest(
         method=method,
         guarantees=tuple(guarantees),
-        rows=RowCounts(table.n_input, table.n_input - table.n_rows, table.n_rows - behind.n_rows, behind.n_rows),
+        rows=RowCounts(
+            table.n_input,
+            table.n_input - table.n_rows,
+            table.n_rows - behind.n_rows,
+            behind.n_rows + n_filler,
+            n_filler,
+        ),
+        series=cells.series,
         missing=Missing(schema.missing, tuple(schema.missing_tokens), schema.missing_codes),
         dropped=tuple(table.dropped),
         incrowd=__version__,
@@ -188,13 +215,14 @@ def assemble_rows(
         target=schema.target,
         other=tuple(schema.other),
     )
-    cell_lo, cell_hi, cell_of = _merged(np.column_stack(lo), np.column_stack(hi), cells.cell_of[kept], cells.counts)
+    cell_of = (np.append(cells.cell_of, cells.filler.cells) if n_filler else cells.cell_of)[kept]
+    cell_lo, cell_hi, cell_of = _merged(np.column_stack(lo), np.column_stack(hi), cell_of, cells.counts)
     release = RowRelease(
         domains=tuple(published),
         cell_lo=np.asfortranarray(cell_lo),
         cell_hi=np.asfortranarray(cell_hi),
         cell_of=cell_of,
-        secrets=_published_secrets(table, cells.counts, kept),
+        secrets=_published_secrets(table, cells, kept),
         other=other[kept] if shows_other else other,
         manifest=manifest,
         kind=kind,
@@ -203,7 +231,8 @@ def assemble_rows(
     order = _order_of_rows(release, published)
     taken = kept[order]
     evidence = cells.evidence.taken(taken) if cells.evidence else None
-    private = Private((table.rows[taken],), seed, cells.recoding, tuple(exact), evidence)
+    rows = np.append(table.rows, np.full(n_filler, NOBODY)) if n_filler else table.rows
+    private = Private((rows[taken],), seed, cells.recoding, tuple(exact), evidence)
     return replace(
         release,
         cell_of=release.cell_of[order],
@@ -224,13 +253,14 @@ def _merged(lo: Codes, hi: Codes, cell_of: Int64, counts: npt.NDArray[np.int32] 
     return both[:, :n_quasi], both[:, n_quasi:], new.reshape(-1)[cell_of].astype(np.int64)
 
 
-def _published_secrets(table: Table, counts: npt.NDArray[np.int32] | None, kept: Int64) -> tuple[SensitiveColumn, ...]:
+def _published_secrets(table: Table, cells: Cells, kept: Int64) -> tuple[SensitiveColumn, ...]:
     """Return the sensitive columns as they are published; counts are of one after another."""
-    found, begin = [], 0
+    found, begin, counts, added = [], 0, cells.counts, cells.filler.values
     for secret in table.secrets:
         assert table.sensitive is not None
         values, end = without_negative_zero(secret.values), begin + len(secret.values)
-        codes = secret.codes(table.sensitive[kept]) if counts is None else None
+        shown = np.append(table.sensitive, added) if len(added) else table.sensitive
+        codes = secret.codes(shown[kept]) if counts is None else None
         found.append(SensitiveColumn(values, codes, None if counts is None else counts[:, begin:end]))
         begin = end
     return tuple(found)

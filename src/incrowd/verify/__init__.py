@@ -20,7 +20,7 @@ from incrowd.verify.elsewhere import check_place, rebuild
 from incrowd.verify.files import read_json
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
-from incrowd.verify.manifest import FORMAT_OF_MORE
+from incrowd.verify.manifest import FORMAT_OF_SERIES
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -35,6 +35,7 @@ def verify(
     *,
     rows: Any = None,  # noqa: ANN401
     private: str | Path | None = None,
+    after: str | Path | None = None,
     query: str | None = None,
     reading: io.Reading | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -53,6 +54,9 @@ def verify(
         The original row number of each released row; by default the owner's private row map.
     private
         The owner's private folder; by default the one beside the release, of a database in the working folder.
+    after
+        The release before in a series, its public or private folder; both lie beside each other. Then it is also
+        checked that this one goes on where that ended.
     reading
         How else the original is to be read: its encoding, decimal sign, date format, and so on.
     progress
@@ -97,7 +101,7 @@ def verify(
         return _check_baskets(folder, original, how, progress)
     _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
-    return check_folder(folder, _original(folder, original, how, progress), numbers, kept)
+    return check_folder(folder, _original(folder, original, how, progress), numbers, kept, _release_before(after))
 
 
 def _check_baskets(
@@ -118,6 +122,17 @@ def _original(
     return None if original is None else io.to_polars(original)
 
 
+def _release_before(after: str | Path | None) -> Path | None:
+    if after is None:
+        return None
+    folder = Path(str(after).rstrip("/").removesuffix(".private"))
+    for needed in (folder, folder.with_name(f"{folder.name}.private")):
+        if not (needed / "manifest.json").is_file():
+            fact = f"There is no release before in '{needed}'"
+            raise InputError(fact, "give the folder of the release before, with its private one beside it")
+    return folder
+
+
 def _private_folder(private: str | Path | None) -> Path | None:
     if private is not None and not Path(private).is_dir():
         fact = f"There is no private folder '{private}'"
@@ -131,9 +146,9 @@ def _refuse_other_formats(folder: Path) -> None:
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, bool) or not isinstance(version, int):
         return  # which is a violation
-    if version > FORMAT_OF_MORE:
+    if version > FORMAT_OF_SERIES:
         fact = f"'{folder}' has release format {version}, and this version of incrowd reads formats up to "
-        fact += str(FORMAT_OF_MORE)
+        fact += str(FORMAT_OF_SERIES)
         raise InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
     if version == 1:
         fact = f"'{folder}' has release format 1, which was never part of a published version of incrowd"

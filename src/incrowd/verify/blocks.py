@@ -9,6 +9,7 @@ import polars as pl
 
 from incrowd.errors import counted
 from incrowd.verify.assignment import number_together
+from incrowd.verify.concealment import check_concealment
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import combine, relabel
 from incrowd.verify.levels import Distributions
@@ -108,6 +109,8 @@ def _check_members(
     findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest if not problems else None
     findings.judge("k", problems, f"every row fits at least {smallest} people, its members")
     findings.judge("shares", _wrong_shares(claims, payload, sensitive, block, search, members), "all recomputed")
+    if not problems:
+        check_concealment(findings, claims, search, members)
 
 
 def _wrong_shares(

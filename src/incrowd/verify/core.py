@@ -15,6 +15,7 @@ from incrowd.verify.private import read_private
 from incrowd.verify.projections import check_projections_into
 from incrowd.verify.promises import check_promises
 from incrowd.verify.rows import Frame
+from incrowd.verify.series import check_series
 from incrowd.verify.tables import check_counts, check_rows
 from incrowd.verify.verdict import Findings, Verdict
 
@@ -83,17 +84,25 @@ def check_into(
     findings.note_word(claims.tokens, claims.codes, claims.parameters, declared_names(claims, payload))
     check_promises(findings, claims, payload)
     kept = read_private(findings, claims, private)
+    check_series(findings, claims, payload, kept)
     if original is not None:
         check_original(findings, claims, payload, original, kept, promises_only=promises_only)
         _say_what_is_open(findings, claims)
         return
-    if kept is not None:
+    if kept is not None and claims.series is None:
         check_row_map(findings, claims, kept.rows, frame.height)
+    _say_what_needs_it(findings, claims)
+
+
+def _say_what_needs_it(findings: Findings, claims: Claims) -> None:
+    """Name what only the original can show."""
     if claims.k is not None and not claims.homogeneous:
         findings.skip("k", "needs the original: rows of a non-homogeneous release do not form groups")
         findings.levels["k"] = None
     if claims.in_shares:
         findings.skip("blocks", "needs the original: whether blocks keep the promises was not checked")
+    if claims.concealed:
+        findings.skip("concealment", "needs the original and the owner's private folder, which knows the members")
     findings.skip("original", "needs the original: whether cells cover their people was not checked", needed=False)
 
 
@@ -102,6 +111,7 @@ def _say_what_is_open(findings: Findings, claims: Claims) -> None:
     judged = {check.name.split(" of '")[0] for check in findings.checks}
     wanted = ["k"] if claims.k is not None and not claims.homogeneous else []
     wanted += ["blocks"] if claims.in_shares else []
+    wanted += ["concealment"] if claims.concealed else []
     for name in wanted:
         if name not in judged:
             findings.skip(name, "needs the owner's private folder, or an original that fits the release")

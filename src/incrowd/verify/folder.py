@@ -19,6 +19,7 @@ from incrowd.verify.files import digest, file_bytes, folder_problems, read_json,
 from incrowd.verify.methods import evidence_of, makes_recoding
 from incrowd.verify.order import check_order
 from incrowd.verify.projection_manifest import is_projections
+from incrowd.verify.series import check_chain
 from incrowd.verify.verdict import Findings, Verdict
 
 MANIFEST = "manifest.json"
@@ -32,12 +33,19 @@ _OWNED: dict[str, dict[str, pl.DataType] | pl.DataType] = {
     "rings": dict.fromkeys(("ring", "cell", "original", "width"), _WHOLE),
     "blocks": dict.fromkeys(("block", "members"), _WHOLE),
     "members": pl.Int32(),
+    "groups": {"group": _WHOLE},
+    "people": dict.fromkeys(("person", "signature"), _WHOLE),
+    "signatures": {"signature": _WHOLE, "value": pl.String()},
 }
 _RECODINGS = ({"cuts", "lo", "hi"}, {"sizes", "lo_of", "hi_of"})
 
 
 def check_folder(
-    folder: Path, original: pl.DataFrame | None, rows: Array | None = None, private: Path | None = None
+    folder: Path,
+    original: pl.DataFrame | None,
+    rows: Array | None = None,
+    private: Path | None = None,
+    after: Path | None = None,
 ) -> Verdict:
     """Check the files of a release.
 
@@ -51,6 +59,8 @@ def check_folder(
         The original row number of each released row, in place of the owner's row map; one row for each projection.
     private
         What the owner keeps; by default the folder beside the public one, if it is there.
+    after
+        The release before in a series, whose private folder lies beside it.
     """
     findings = Findings()
     problems: list[str] = []
@@ -69,6 +79,8 @@ def check_folder(
         beside = folder.resolve().with_name(f"{folder.resolve().name}.private")
         private = beside if beside.is_dir() else None
     owned = None if private is None else read_private_folder(findings, private, folder, files, manifest)
+    if after is not None:
+        check_chain(findings, manifest, owned, after)
     if not isinstance(manifest, dict) or len(tables) < len(stems):
         findings.skip("payload", "not checked: the files cannot be read")
         return findings.verdict()

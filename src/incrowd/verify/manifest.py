@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from incrowd.verify.domain import is_number
 from incrowd.verify.fields import Reading
-from incrowd.verify.methods import cells_of, evidence_of, method_problems, recoding_of
+from incrowd.verify.methods import EVIDENCE_OF_SERIES, SERIES, cells_of, evidence_of, method_problems, recoding_of
 from incrowd.verify.published import Quasi, read_quasi
 from incrowd.verify.secrets import Sensitive, read_secrets
 
 FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that these lack
-FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE)
+FORMAT_OF_SERIES = 5
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES)
 
 _KEYS = (
     "format",
@@ -23,6 +25,7 @@ _KEYS = (
     "recoding",
     "guarantees",
     "rows",
+    "series",
     "missing",
     "domains",
     "quasi",
@@ -32,6 +35,7 @@ _KEYS = (
     "dropped",
 )
 _ROW_KEYS = ("input", "missing", "suppressed", "released")
+_HEX = re.compile(r"[0-9a-f]+")
 _L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 _LONGEST_TOKEN, _MOST_TOKENS = 40, 32
 
@@ -44,6 +48,8 @@ _PROMISES: dict[str, dict[str, str]] = {
     "lkc": {"L": "a whole number from 1", "K": "a whole number from 1", "C": "a share above 0"},
     "beta": {"beta": "a number above 0", "enhanced": "true or false"},
     "delta": {"delta": "a number above 0"},
+    "m": {"m": "a whole number from 1"},
+    "concealment": {"k": "a whole number from 1"},
 }
 _MORE = ("beta", "delta")
 ABOUT_VALUES = ("l", "t", "alpha", *_MORE)
@@ -87,6 +93,7 @@ class Claims:
     dropped: tuple[str, ...]
     cells: str | None
     parameters: dict[str, Any]
+    series: dict[str, Any] | None = None
 
     @property
     def sensitive(self) -> Sensitive | None:
@@ -112,6 +119,16 @@ class Claims:
         return max(found, default=1)
 
     @property
+    def n_people(self) -> int:
+        """How many released rows are about somebody."""
+        return self.rows["released"] - self.rows.get("filler", 0)
+
+    @property
+    def concealed(self) -> bool:
+        """Whether k rows are promised to be left after matching."""
+        return any(p.kind == "concealment" for p in self.promises)
+
+    @property
     def joined(self) -> bool:
         """Whether rare values are joined and counts rounded."""
         return self.domains == "joined"
@@ -131,6 +148,8 @@ class Claims:
         """Names of the private files without which not everything can be checked."""
         by_form = {"shares": ("blocks", "members"), "exact": () if self.homogeneous else ("rings",)}
         form = self.secrets[0].form if self.secrets else "exact"
+        if self.series is not None:
+            return ("rows", "domains", *EVIDENCE_OF_SERIES)
         return ("rows", "domains", *by_form.get(form, ()))
 
 
@@ -151,7 +170,8 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     reading.field(manifest, "polars", "a version number")
     parameters = read_method(reading, manifest)
     recoding = _one_of(reading, manifest, "recoding", ("homogeneous", "non-homogeneous"))
-    rows = read_rows(reading, manifest)
+    series = read_series(reading, manifest) if version == FORMAT_OF_SERIES else None
+    rows = read_rows(reading, manifest, of_series=version == FORMAT_OF_SERIES)
     policy, tokens, codes = read_missing(reading, manifest)
     domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
     quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
@@ -181,6 +201,7 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
         dropped,
         cells_of(method),
         known,
+        series,
     )
     coded = [*(q.name for q in quasi), *names]
     check_code_names(reading, codes, coded)
@@ -197,6 +218,10 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
 
 def _check_format(reading: Reading, manifest: dict[str, Any], version: int) -> None:
     """Each release has one format: the lowest in which it can be told."""
+    if (version == FORMAT_OF_SERIES) != ("series" in manifest):
+        reading.manifest.append(f"format is {version}, and series is {'' if 'series' in manifest else 'not '}there")
+    if version == FORMAT_OF_SERIES:
+        return
     promised = manifest.get("guarantees")
     kinds = [g.get("kind") for g in promised if isinstance(g, dict)] if isinstance(promised, list) else []
     along = any(isinstance(g, dict) and "tree" in g for g in promised) if isinstance(promised, list) else False
@@ -221,7 +246,9 @@ def _unlike_method(claims: Claims, method: dict[str, Any]) -> list[str]:
         problems.append(f"method {name!r} makes a {recoding} release, and this one is {claims.recoding}")
     elif evidence is not None and claims.evidence != ("rows", "domains", *evidence):
         problems.append(f"method {name!r} tells sensitive values in another form")
-    if recoding is not None and claims.rows["suppressed"]:
+    if (name == SERIES) != (claims.series is not None):
+        problems.append(f"method {name!r} {'makes' if name == SERIES else 'does not make'} series of releases")
+    if recoding is not None and claims.rows["suppressed"] and claims.series is None:
         problems.append(f"method {name!r} leaves no row out, and {claims.rows['suppressed']} are said to be suppressed")
     return problems
 
@@ -236,6 +263,9 @@ def _impossible(claims: Claims) -> list[str]:
         problems.append("others_known is promised, and only groups with exact values can keep it")
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
+    if claims.concealed and not claims.in_shares:
+        problems.append("concealment is promised, and only shares of blocks come with members to judge it by")
+    problems += _impossible_in_series(claims)
     if claims.homogeneous:
         if claims.in_shares:
             problems.append("shares of blocks are told in a homogeneous release: its rows form groups")
@@ -247,6 +277,16 @@ def _impossible(claims: Claims) -> list[str]:
     return problems
 
 
+def _impossible_in_series(claims: Claims) -> list[str]:
+    """Say what a series promises that cannot hold."""
+    problems = []
+    if any(p.kind == "m" for p in claims.promises) and claims.series is None:
+        problems.append("m is promised, and this is not a release of a series")
+    if claims.series is not None and (not claims.homogeneous or claims.in_shares or claims.other):
+        problems.append("a release of a series has groups with exact values, and no column as it came")
+    return problems
+
+
 def read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of the method; what may stand there, `method_problems` knows."""
     method = reading.field(manifest, "method", "an object") or {}
@@ -255,11 +295,27 @@ def read_method(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
     return reading.field(method, "parameters", "an object", "method.") or {}
 
 
-def read_rows(reading: Reading, manifest: dict[str, Any]) -> dict[str, int]:
-    """Return the row accounting."""
-    rows = reading.field(manifest, "rows", "an object") or {}
-    reading.closed(rows, _ROW_KEYS, "rows")
-    return {key: reading.field(rows, key, "a count", "rows.") for key in _ROW_KEYS}
+def read_rows(reading: Reading, manifest: dict[str, Any], *, of_series: bool = False) -> dict[str, int]:
+    """Return the row accounting; only a release of a series has filler."""
+    rows, keys = reading.field(manifest, "rows", "an object") or {}, (*_ROW_KEYS, *(("filler",) if of_series else ()))
+    reading.closed(rows, keys, "rows")
+    return {key: reading.field(rows, key, "a count", "rows.") for key in keys}
+
+
+def read_series(reading: Reading, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return which release of a series this is."""
+    series = reading.field(manifest, "series", "an object") or {}
+    reading.closed(series, ("id", "number", "previous"), "series")
+    name = reading.field(series, "id", "text", "series.")
+    number = reading.field(series, "number", "a whole number from 1", "series.")
+    previous = reading.field(series, "previous", "text or null", "series.")
+    if name is not None and not (len(name) == 32 and _HEX.fullmatch(name)):
+        reading.private.append("series.id is not 32 hexadecimal digits")
+    if previous is not None and not (len(previous) == 64 and _HEX.fullmatch(previous)):
+        reading.private.append("series.previous is not the digest of a manifest")
+    if number is not None and (number == 1) != (previous is None):
+        reading.manifest.append("series.previous is told of a first release, or not told of a later one")
+    return series
 
 
 def read_missing(reading: Reading, manifest: dict[str, Any]) -> tuple[str, tuple[str, ...], dict[str, tuple[str, ...]]]:

@@ -71,6 +71,7 @@ _GROUPS: dict[str, Fits] = {
     "ordered": _for_each(_is_bool),
     "alpha": _for_each(_or_null(_above_0(1))),
 }
+_CONCEALMENT: dict[str, Fits] = {"concealment": lambda value: value is True}
 _LATER: tuple[dict[str, Fits], ...] = (
     {"others_known": lambda value: value is True},
     {"beta": _for_each(_or_null(_above_0(_LARGEST))), "enhanced": _for_each(_is_bool)},
@@ -109,6 +110,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     ),
     "tight_groups": (_GROUPS | {"sweeps": _whole(0)},),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
+    "m_invariance": ({"k": _whole(1), "l": _whole(2), "person": lambda value: value is None or is_text(value)},),
     "infogain_mondrian": (_GROUPS,),
     "lattice": (
         _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
@@ -164,9 +166,12 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
 """The parameters of each method in their order; a method may have several lists of them."""
 
 _PROJECTIONS = ("dmpd", "pareto_dmpd")
-_ONE_SECRET = ("pais", "nhaa", *_PROJECTIONS)
+SERIES = "m_invariance"
+"""The method whose releases of a growing table belong together."""
+EVIDENCE_OF_SERIES = ("groups", "people", "signatures")
+_ONE_SECRET = ("pais", "nhaa", SERIES, *_PROJECTIONS)
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
-_NO_RECODING = ("seqa", "tight_groups", *_NON_HOMOGENEOUS, *_PROJECTIONS)
+_NO_RECODING = ("seqa", "tight_groups", SERIES, *_NON_HOMOGENEOUS, *_PROJECTIONS)
 _CELLS = {
     "best_cuts": "groups",
     "infogain_mondrian": "groups",
@@ -224,6 +229,8 @@ def evidence_of(method: object) -> tuple[str, ...] | None:
         return None
     if name == "nhaa":
         return ("rings",)
+    if name == SERIES:
+        return EVIDENCE_OF_SERIES
     return ("blocks", "members") if name == "nsvdist" and parameters.get("mode") == "hardened" else ()
 
 
@@ -261,6 +268,8 @@ def method_problems(
     paper = name == "nsvdist" and parameters.get("mode") == "paper"
     if len(names) > 1 and (name in _ONE_SECRET or paper or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
+    if parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
+        return ["method 'nsvdist' conceals in mode 'hardened' with loss 'lm' only"], None
     problems = _parameter_problems(name, parameters, names)
     return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
 
@@ -283,6 +292,8 @@ def _lists_of(name: str, given: dict[str, Any], names: Sequence[str]) -> Iterato
     for own in PARAMETERS[name]:
         if "alpha" not in own:
             yield own
+            if name == "nsvdist":
+                yield own | _CONCEALMENT
             continue
         at = list(own).index("alpha") + 1
         more = [later for later in _LATER if any(key in given for key in later)]
@@ -350,14 +361,16 @@ def _promised(name: str, given: dict[str, Any], told: Guarantees, names: Sequenc
     if "max_confidence" in given:
         l = 1 if given["l"] is None else given["l"]
         return [_of_groups(k, {"l": l, "l_kind": "entropy", "alpha": given["max_confidence"]})]
+    more: Guarantees = [{"kind": "m", "m": given["l"]}] if name == SERIES else []
+    more += [{"kind": "concealment", "k": k}] if given.get("concealment") else []
     if len(names) < 2:
-        return [_of_groups(k, given)]
+        return [[*_of_groups(k, given), *more]]
     found: Guarantees = [{"kind": "k", "k": k}]
     for column in names:
         own = {key: value[column] if isinstance(value, dict) else value for key, value in given.items()}
-        more = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
-        found += [promise | more for promise in _of_groups(k, own)[1:]]
-    return [found]
+        about = {"column": column} | ({"others_known": True} if given.get("others_known") else {})
+        found += [promise | about for promise in _of_groups(k, own)[1:]]
+    return [[*found, *more]]
 
 
 def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:

@@ -25,6 +25,7 @@ from incrowd.verify.promises import distributions_of, each_secret, judge_values
 from incrowd.verify.published import Leaves, Quasi, Scale, numbers_of
 from incrowd.verify.rare import check_counts_and_rare, leaf_table
 from incrowd.verify.rings import check_rings
+from incrowd.verify.series import check_people, without_filler
 from incrowd.verify.sideways import check_identifiers, check_other
 from incrowd.verify.verdict import Findings, first_row
 
@@ -75,6 +76,11 @@ def check_original(
     originals = read_originals(claims, original)
     if not check_values(findings, claims, originals, int(originals.dropped.sum())):
         return
+    check_people(findings, claims, payload, kept, original, originals)
+    found = without_filler(findings, claims, payload, kept)
+    if found is None:
+        return
+    payload, kept = found
     behind = _find_behind(findings, claims, payload, originals, kept)
     if behind is None:
         return

@@ -12,7 +12,15 @@ from incrowd.verify.domain import Array
 from incrowd.verify.manifest import Claims
 from incrowd.verify.verdict import Findings
 
-_COLUMNS = {"rows": ("row",), "blocks": ("block", "members"), "rings": ("ring", "cell", "original", "width")}
+_COLUMNS = {
+    "rows": ("row",),
+    "blocks": ("block", "members"),
+    "rings": ("ring", "cell", "original", "width"),
+    "groups": ("group",),
+    "people": ("person", "signature"),
+}
+_SIGNATURES = {"signature": pl.Int64(), "value": pl.String()}
+_OF_ANY_LENGTH = ("members", "people")
 
 
 @dataclass(frozen=True)
@@ -25,8 +33,10 @@ class Kept:
         The original row number of each released row.
     domains
         Of each quasi-identifier, what domains.json says.
-    blocks, members, rings
+    blocks, members, rings, groups, people
         The evidence, as tables of whole numbers.
+    signatures
+        The values of each signature, as text.
     """
 
     rows: Array | None = None
@@ -34,6 +44,9 @@ class Kept:
     blocks: pl.DataFrame | None = None
     members: pl.DataFrame | None = None
     rings: pl.DataFrame | None = None
+    groups: pl.DataFrame | None = None
+    people: pl.DataFrame | None = None
+    signatures: pl.DataFrame | None = None
 
 
 def read_private(
@@ -59,6 +72,10 @@ def read_private(
             entries: Any = private[name].get("quasi") if isinstance(private[name], dict) else None
             fine = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
             found[name] = entries if fine and len(entries) == len(claims.quasi) else None
+        elif name == "signatures":
+            table = private[name]
+            fine = isinstance(table, pl.DataFrame) and dict(table.schema) == _SIGNATURES
+            found[name] = table if fine and not any(table.null_count().row(0)) else None
         else:
             found[name] = _whole_numbers(name, private[name], claims)
         if found[name] is None:
@@ -75,5 +92,5 @@ def _whole_numbers(name: str, table: object, claims: Claims) -> pl.DataFrame | N
         return None
     columns = _COLUMNS.get(name) or tuple(str(number + 1) for number in range(claims.k or 1))
     whole = all(dtype in (pl.Int64, pl.Int32) for dtype in table.dtypes) and not any(table.null_count().row(0))
-    right_size = name == "members" or table.height == claims.rows["released"]
+    right_size = name in _OF_ANY_LENGTH or table.height == claims.rows["released"]
     return table if tuple(table.columns) == columns and whole and right_size else None

@@ -221,9 +221,9 @@ def _read_cover(folder: Path, problems: list[str]) -> io.Cover | None:
 
 def _goes_by_batches(findings: Findings, claims: Claims) -> bool:
     """Tell whether groups of exact values were published; other releases are looked at as a whole."""
-    if claims.homogeneous and all(secret.form == "exact" for secret in claims.secrets):
+    if claims.homogeneous and claims.series is None and all(secret.form == "exact" for secret in claims.secrets):
         return True
-    findings.skip("groups", "a release without groups is checked in memory only: leave out memory")
+    findings.skip("groups", "a release without groups, or of a series, is checked in memory only: leave out memory")
     return False
 
 

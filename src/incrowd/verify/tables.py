@@ -13,20 +13,22 @@ def check_rows(findings: Findings, claims: Claims, n_rows: int) -> None:
     """Rows add up: input = missing + suppressed + released, and the released ones are there."""
     rows = claims.rows
     problems = []
-    if rows["input"] != rows["missing"] + rows["suppressed"] + rows["released"]:
-        problems.append("input is not missing + suppressed + released")
+    filler = rows.get("filler", 0)
+    if rows["input"] != rows["missing"] + rows["suppressed"] + rows["released"] - filler:
+        problems.append(f"input is not missing + suppressed + released{' - filler' if filler else ''}")
     if rows["released"] != n_rows:
         problems.append(f"{rows['released']} rows are announced and {n_rows} are there")
     if n_rows == 0:
         problems.append("the release is empty")
     if claims.policy == "value" and rows["missing"]:
         problems.append(f"{rows['missing']} rows are counted as missing, and a missing value is a value here")
-    findings.judge("rows", problems, f"{rows['input']} in, {n_rows} out")
+    added = f", {filler} of them filler" if filler else ""
+    findings.judge("rows", problems, f"{rows['input']} in, {n_rows} out{added}")
 
 
 def check_counts(findings: Findings, claims: Claims) -> None:
     """Exact counts add up; rounded ones are multiples of k, and no listed value has fewer than k rows."""
-    problems, released, least = [], claims.rows["released"], claims.least
+    problems, released, least = [], claims.n_people, claims.least
     columns = [(q.name, q.all_counts) for q in claims.quasi]
     columns += [(secret.name, secret.counts) for secret in claims.secrets if secret.counts is not None]
     for name, counts in columns:

@@ -18,7 +18,7 @@ _PROMISES = re.compile(
     r"(k|blocks|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|lkc)( of '.*')?", re.DOTALL
 )
 _OF_ALL = ("k", "members")  # found while one sensitive column is looked at, and about all
-_LEAST = re.compile(r"l_\w+|k|lkc_k|\w+_min")  # levels of which the smallest is the worst
+_LEAST = re.compile(r"l_\w+|k|m|concealment|lkc_k|\w+_min")  # levels of which the smallest is the worst
 
 
 @dataclass(frozen=True, slots=True)

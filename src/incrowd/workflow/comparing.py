@@ -44,6 +44,8 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
     original
         The table, as it was read for the release.
     """
+    import polars as pl
+
     from incrowd.release import RowRelease
     from incrowd.report.columns import columns_of
 
@@ -56,7 +58,8 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
     labelled = release.labelled()
     # Rows stand in the order of what is published: the first ones would all be of one crowd.
     at = sorted({round(n * (labelled.height - 1) / max(1, _SHOWN_ROWS - 1)) for n in range(_SHOWN_ROWS)})
-    shown, people = labelled[at], original[private.rows[at].tolist()]
+    rows = [None if row < 0 else row for row in private.rows[at].tolist()]  # filler is nobody's
+    shown, people = labelled[at], original.select(pl.all().gather(rows))
     names = tuple(dict.fromkeys([*(name for name in original.columns if name in shown.columns), *shown.columns]))
     pairs = tuple(
         tuple((_cell(people, row, name), _cell(shown, row, name)) for name in names) for row in range(shown.height)

@@ -30,6 +30,7 @@ def verify(
     original: Source = None,
     *,
     private: str | Path | None = None,
+    after: str | Path | None = None,
     by_batches: bool = False,
     engine: str | None = None,
     master: str | None = None,
@@ -44,6 +45,8 @@ def verify(
     ----------
     private
         The owner's private folder, if it does not lie where it is by default.
+    after
+        The release before in a series.
     by_batches
         Look through a Parquet dataset and its original a part at a time: memory does not grow with the rows.
     engine, master
@@ -69,7 +72,9 @@ def verify(
         if by_batches or engine == "streamed":
             how = settings(reading, query)
             return verify_dataset(str(release), original, private=private, reading=how, progress=work)
-        return check(release, original, private=private, reading=settings(reading, query), progress=work, **foreign)
+        return check(
+            release, original, private=private, after=after, reading=settings(reading, query), progress=work, **foreign
+        )
 
 
 def attack(

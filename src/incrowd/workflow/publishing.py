@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.attacks.ledger import Ledger
-    from incrowd.release import Release
+    from incrowd.publish import Publisher
+    from incrowd.release import Release, RowRelease
     from incrowd.release.overview import Overview
     from incrowd.schema import Schema
 
@@ -29,6 +31,7 @@ _APPENDED = (
     "the table now holds rows of several releases, which cannot be told apart: verify cannot check their promises, and "
     "people who are in more than one of them are less protected than each release promises."
 )
+SERIES = "m_invariance"
 _LONG = 10.0  # seconds; shorter work needs no announcement
 _WITH_EARLIER = ("intersection", "differencing")
 
@@ -75,7 +78,7 @@ class Publication:
             "copies": [str(path) for path in self.copies],
             "method": manifest.method.name,
             "guarantees": [guarantee.to_dict() for guarantee in manifest.guarantees],
-            "rows": dict(vars(manifest.rows)),
+            "rows": manifest.rows.to_dict(of_series=manifest.rows.filler > 0),
             "levels": self.release.levels,
             "kind": manifest.payload,
             **dict.fromkeys(("loss", "parts", "left_out")),
@@ -129,6 +132,8 @@ def publish(
     attacked: bool = False,
     ledger: str | Path | None = None,
     refuse_repeat: bool = False,
+    after: str | Path | None = None,
+    insist: bool = False,
     excel_safe: bool = False,
     private: str | Path | None = None,
     append: bool = False,
@@ -159,6 +164,10 @@ def publish(
         Attack the release first, and write nothing if an attack succeeds.
     ledger
         File that records releases; with `refuse_repeat` a second one about the same people is refused.
+    after
+        The last release of a series, its public or private folder: this one goes on with it, see `incrowd.republish`.
+    insist
+        Publish even if the ledger knows the same people from another series.
     excel_safe
         Also write copies of the tables beside the folder, in which no cell is a formula.
     private
@@ -188,7 +197,7 @@ def publish(
             engine="spark" if engine == "local" else engine, memory=memory, master=master,
             method=method, parameters=parameters, seed=seed, domains=domains, reading=reading, run=run,
             attacked=attacked, ledger=ledger, refuse_repeat=refuse_repeat, excel_safe=excel_safe, private=private,
-            append=append, replace=replace, query=query,
+            append=append, replace=replace, query=query, after=after, insist=insist,
         )  # fmt: skip
     if memory is not None or master is not None:
         fact = f"Parameter {'memory' if memory is not None else 'master'} is for other engines than 'local'"
@@ -198,7 +207,8 @@ def publish(
     refuse_early(place, kept, existing)
     folder = str(place) if place.kind == "database" else place.path
     roles, given = read_schema(schema), dict(parameters or {})
-    publisher = make(method or default_method(roles), **given)
+    previous = None if after is None else _last_of_series(after, method)
+    publisher = make(method or (SERIES if previous is not None else default_method(roles)), **given)
     if attacked and publisher.kind == "projections":
         fact = "Only releases of generalized rows can be attacked, and this method publishes projections"
         raise ParameterError(fact, "leave out attacked=True; check projections with: incrowd verify --original")
@@ -206,6 +216,7 @@ def publish(
         fact = "Parameter refuse_repeat needs a ledger, which records earlier releases"
         raise ParameterError(fact, "name its file: ledger='releases.jsonl'")
     book = None if ledger is None else Ledger(ledger)
+    own = "" if previous is None or previous.manifest.series is None else previous.manifest.series.id
     with working(run) as work, collect_warnings() as raised:
         if not force:
             refuse_unreadable(source)
@@ -214,15 +225,16 @@ def publish(
         frame = read_source(source, roles.reading.with_settings(settings(reading, query)), run=work, findings=findings)
         _foresee(publisher.name, frame.height, len(roles.quasi), work, force=force)
         if book is not None and refuse_repeat:
-            book.refuse(frame, [*roles.quasi, *roles.secrets])  # before a search that takes long
-        release = publisher.publish(frame, roles, seed=seed, progress=work, domains=domains)
+            book.refuse(frame, [*roles.quasi, *roles.secrets], own)  # before a search that takes long
+        make_release = publisher.publish if previous is None else _next_of_series(publisher, previous, given)
+        release = make_release(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
         notes = [*(f"{text}." for text in found), *notes_on_codes(frame, roles, findings), *overview.notes]
         if attacked:
             notes.append(_attack_first(release, frame, _about_the_same(book, release, frame), work))
         copies = _copies_of(release, place.path, replacing=replace) if excel_safe else {}
         work("writing", 0, 1)
-        with _recording(book, release, frame, folder, refuse=refuse_repeat) as repeated:
+        with _recording(book, release, frame, folder, refuse=refuse_repeat, insist=insist) as repeated:
             save_to(release, place, private=kept, existing=existing)
         for path, table in copies.items():
             io.write_excel_safe(table, path)
@@ -230,6 +242,33 @@ def publish(
     warned = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
     warned = (*warned, *([_APPENDED] if append else []))
     return Publication(release, folder, kept, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(warned)))
+
+
+def _last_of_series(after: str | Path, method: str | None) -> RowRelease:
+    """Read the last release of a series, named by its public or its private folder."""
+    from incrowd.release import RowRelease
+
+    if method not in (None, SERIES):
+        fact = f"The method is {method!r}, and only {SERIES!r} publishes a table again"
+        raise ParameterError(fact, "leave out the method, or after (--after)")
+    folder = str(after).rstrip("/").removesuffix(".private")
+    found: RowRelease = RowRelease.load(folder)
+    return found
+
+
+def _next_of_series(
+    publisher: Publisher[Any], previous: RowRelease, given: Mapping[str, Any]
+) -> Callable[..., RowRelease]:
+    """Return what publishes the next release of a series, which goes on with the parameters that it began with."""
+    from incrowd.publish import republish
+
+    began = previous.manifest.method.parameters
+    other = [name for name in given if name in began and getattr(publisher, name) != began[name]]
+    if other:
+        told = ", ".join(f"{name} = {began[name]!r}" for name in other)
+        fact = f"The series began with {told}, and now {', '.join(f'{n} = {given[n]!r}' for n in other)} is asked for"
+        raise ParameterError(fact, "leave it out, or give what the series began with")
+    return partial(republish, previous)
 
 
 def _existing(*, append: bool, replace: bool) -> io.Existing:
@@ -252,7 +291,7 @@ def _foresee(method: str, rows: int, columns: int, run: Run, *, force: bool) -> 
 
 @contextmanager
 def _recording(
-    book: Ledger | None, release: Release, frame: pl.DataFrame, folder: Path | str, *, refuse: bool
+    book: Ledger | None, release: Release, frame: pl.DataFrame, folder: Path | str, *, refuse: bool, insist: bool
 ) -> Iterator[list[str]]:
     """Record the release before it is written, and again after; yield the warning about earlier ones, if any."""
     from incrowd.attacks.ledger import warn
@@ -260,7 +299,7 @@ def _recording(
     if book is None:
         yield []
         return
-    with book.recording(release.manifest, frame, folder, refuse=refuse) as earlier:
+    with book.recording(release.manifest, frame, folder, refuse=refuse, insist=insist) as earlier:
         repeated = warn(earlier)
         yield [] if repeated is None else [repeated]
 
