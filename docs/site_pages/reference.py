@@ -9,7 +9,7 @@ GROUPS = {
         "read", "write", "Schema", "Intervals", "Taxonomy", "balanced", "bins", "by_class", "common", "dates",
         "frequency", "mdl", "prefixes", "words",
     ),
-    "Publishing": ("publish", "methods", "Anonymizer", "refit", "KmBaskets"),
+    "Publishing": ("publish", "republish", "methods", "Anonymizer", "refit", "KmBaskets"),
     "Releases": ("Release", "RowRelease", "ProjectionRelease", "PartitionClassifier"),
     "Checking": ("verify", "Verdict", "attack", "AttackReport", "audit", "Audit", "audit_rules", "risk", "SampleRisk"),
     "Models and rules": (

@@ -155,7 +155,7 @@ def test_a_saved_call_repeats_itself(home, monkeypatch, capsys):  # noqa: F811
     monkeypatch.delenv("INCROWD_PUBLISH_K")
     assert tomllib.loads(Path("incrowd.toml").read_text(encoding="utf-8")) == {
         "publish": {
-            "data": "data.csv", "schema": "schema.toml", "output": "out", "k": 3, "method": "mondrian", "l": ["1.2"],
+            "data": "data.csv", "schema": "schema.toml", "output": "out", "k": 3, "method": "mondrian", "l": 1.2,
             "set": ["recoding=single"], "excel-safe": True,
         }
     }  # fmt: skip

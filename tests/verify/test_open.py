@@ -25,22 +25,27 @@ OPEN = {
     "no private folder": {
         "mondrian": BY_ROW_MAP,
         "nhaa": "domains, rings, row map",
-        "shares": "blocks, domains, row map, shares",
+        "shares": "blocks, concealment, domains, row map, shares",
         "counts": BY_ROW_MAP,
     },
     "only a row map": {
         "mondrian": ALONE,
         "nhaa": "domains, private folder, rings",
-        "shares": "blocks, domains, private folder, shares, shuffled columns",
+        "shares": "blocks, concealment, domains, private folder, shares, shuffled columns",
         "counts": ALONE,
     },
     "no original": {
         "mondrian": "original",
         "nhaa": "k, l (frequency), original",
-        "shares": "blocks, k, original",
+        "shares": "blocks, concealment, k, original",
         "counts": "k, original",
     },
-    "no evidence": {"mondrian": "", "nhaa": "rings", "shares": "blocks, shares, shuffled columns", "counts": ""},
+    "no evidence": {
+        "mondrian": "",
+        "nhaa": "rings",
+        "shares": "blocks, concealment, shares, shuffled columns",
+        "counts": "",
+    },
     "no domains": {"mondrian": ALONE, "nhaa": "domains", "shares": "domains", "counts": ALONE},
     "a manifest without rows": dict.fromkeys(METHODS, "payload"),
     "a column less": dict.fromkeys(METHODS, "promises"),
@@ -111,7 +116,7 @@ MADE = {
     ],
     "shares": [
         *START, "distributions", *TABLES, "l (frequency)", *ORIGINALS, "own value", "other columns",
-        "shuffled columns", "identifiers", "blocks", "members", "k", "shares", *END,
+        "shuffled columns", "identifiers", "blocks", "concealment", "members", "k", "shares", *END,
     ],
     "counts": [
         *START, "distributions", *TABLES, "l (frequency)", *ORIGINALS, "own value", "other columns", "identifiers",

@@ -36,6 +36,7 @@ PARAMETERS = {
     "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
     "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known", "concealment",
+    "looks", "points", "rounds", "criterion",
 }  # fmt: skip
 
 

@@ -61,5 +61,5 @@ def _cuts(given: list[str] | None) -> dict[str, list[float]]:
             found[name] = [float(start) for start in starts.split(",")]
         except ValueError:
             fact = f"Option --cut has {text!r}"
-            raise ParameterError(fact, "write a column and where its ranges begin: --cut age=30,50") from None
+            raise ParameterError(fact, "write a column and where its ranges begin, such as --cut NAME=30,50") from None
     return found

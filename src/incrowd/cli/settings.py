@@ -183,6 +183,8 @@ def to_toml(path: tuple[str, ...], settings: Mapping[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, list | tuple) and len(value) == 1 and _is_number(value[0]):
+        return str(value[0])
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
@@ -191,6 +193,13 @@ def _toml(value: Any) -> str:  # noqa: ANN401
         return repr(value)
     # A JSON text is a basic string of TOML, but for the one control character that JSON does not escape.
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _is_number(text: object) -> bool:
+    """Tell whether a text is that of a number, which is read back as the same text."""
+    if not isinstance(text, str) or not re.fullmatch(r"\d+(\.\d+)?", text):
+        return False
+    return text == str(float(text) if "." in text else int(text))
 
 
 def without_password(text: str) -> str:

@@ -35,7 +35,7 @@ Reference: Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 
 >>> schema = ic.Schema(quasi={"age": ic.Intervals(), "sex": None})
 >>> release = ic.KOptimal(k=2).publish(people, schema, seed=1)
 >>> sorted(release.frame.unique().rows()), release.levels["proved_optimal"]
-([('21-22', '*'), ('30-31', '*'), ('47-48', '*'), ('55-56', '*')], 1)
+([('21-31', 'f'), ('21-31', 'm'), ('47-56', 'f'), ('47-56', 'm')], 1)
 """
 
 from __future__ import annotations

@@ -114,6 +114,13 @@ def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
             f"every crowd has every value of {value}, less than {2 ** (guarantee.delta or 0):.3g} times as frequent or "
             "rare as the whole table"
         ),
+        "m": (
+            f"somebody who has all releases of the series finds {guarantee.m} values of {value} equally likely for "
+            "everybody"
+        ),
+        "concealment": (
+            f"somebody who matches all people with all rows finds {guarantee.k} rows that may be a person's"
+        ),
         "lkc": (
             f"whoever knows {guarantee.L} values of a person finds at least {guarantee.K} people, and no value of "
             f"{value} among them with more than {guarantee.C:.1%}" if guarantee.kind == "lkc" else ""
