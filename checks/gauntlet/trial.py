@@ -113,7 +113,7 @@ def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:
     left = [path.name for path in folder.parent.iterdir() if folder.name in path.name]
     if left:
         return Outcome("escaped", f"{type(error).__name__} left {', '.join(left)} behind")
-    if case.must is not None and type(error).__name__ != case.must:
+    if case.must is not None and type(error).__name__ not in (case.must, "SchemaError"):  # or the table is no good
         return Outcome("escaped", f"{type(error).__name__} in place of {case.must}: {str(error)[:200]}")
     if isinstance(error, VerificationError) and not case.copied and not _by_chance(case, error):
         return Outcome("escaped", f"VerificationError: {' | '.join(error.violations)[:300]}")

@@ -152,3 +152,15 @@ def test_a_tree_that_is_none_is_refused(tmp_path):
         path.write_text(json.dumps(forged, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         assert not ic.verify(tmp_path / "out", TABLE).ok
     assert all(len(set(zip(a, b, strict=True))) == len(set(a)) for a, b in pairwise(good["sensitive"]["levels"]))
+
+
+def test_closeness_along_a_tree_is_judged_when_cells_overlap_too(tmp_path):
+    """No method of ours promises it there, but a forger may say so, and another package may do so."""
+    ic.Mondrian(k=3, t=0.25, tree=True).publish(TABLE, SCHEMA, seed=1).save(tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"recoding": "homogeneous"', '"recoding": "non-homogeneous"'), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != text
+    verdict = ic.verify(tmp_path / "out", TABLE)
+    assert not verdict.ok
+    assert [check.name for check in verdict.checks].count("t (tree)") == 1

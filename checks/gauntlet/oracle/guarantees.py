@@ -47,7 +47,7 @@ def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
         while Fraction(str(share)) < confidence:
             share = nextafter(share, 2)
         return [{"kind": "lkc", "L": min(given["L"], len(asked.quasi)), "K": k, "C": share}]
-    found: list[dict[str, Any]] = [] if asked.method in MORE_K else [{"kind": "k", "k": k}]
+    found: list[dict[str, Any]] = [] if asked.method in MORE_K or _as_printed(asked) else [{"kind": "k", "k": k}]
     if not asked.several:
         found += _of_column(given)
     for column in asked.secrets if asked.several else ():
@@ -59,6 +59,11 @@ def asked_guarantees(asked: Asked) -> list[dict[str, Any]]:
     if asked.method == "pais" and given.get("C", 1.0) < 1:
         found.append({"kind": "alpha", "alpha": given["C"]})
     return found
+
+
+def _as_printed(asked: Asked) -> bool:
+    """Whether suppressed rows may be a smaller group than was asked for, which the release then promises."""
+    return asked.method == "iack" and asked.parameters.get("mode") == "paper"
 
 
 def _conceals(asked: Asked, given: dict[str, Any]) -> bool:

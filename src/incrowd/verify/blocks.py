@@ -15,7 +15,7 @@ from incrowd.verify.groups import combine, relabel
 from incrowd.verify.levels import Distributions
 from incrowd.verify.manifest import Claims
 from incrowd.verify.payload import Payload, wrong_rows
-from incrowd.verify.promises import about_values, broken
+from incrowd.verify.promises import about_values, broken, nodes_of
 from incrowd.verify.published import wider_cells
 from incrowd.verify.shares import block_shares, in_parts, mean_shares
 from incrowd.verify.verdict import Findings
@@ -53,7 +53,7 @@ def check_blocks(
     problems += [
         f"{wrong.sum()} of {len(sizes)} blocks break {promise.kind} = {promise.given[promise.kind]}"
         for promise in about_values(claims)
-        if (wrong := broken(promise, found, marginal)).any()
+        if (wrong := broken(promise, found, marginal, nodes_of(claims))).any()
     ]
     findings.levels["block_min"] = int(sizes.min(initial=len(sensitive)))
     fine = f"{counted(len(sizes), 'block')} of at least {findings.levels['block_min']} rows keep every promise"

@@ -14,7 +14,7 @@ from incrowd.verify.groups import combine
 from incrowd.verify.levels import TOLERANCE, Distributions, distinct
 from incrowd.verify.manifest import Claims, Promise
 from incrowd.verify.payload import Payload
-from incrowd.verify.promises import about_values, broken, marginal_of, note_levels, promise_name
+from incrowd.verify.promises import about_values, broken, marginal_of, nodes_of, note_levels, promise_name
 from incrowd.verify.verdict import Findings
 
 PAIR_BUDGET = 2e9
@@ -122,7 +122,7 @@ def _judge_linked(findings: Findings, claims: Claims, linked: Array, marginal: A
     for promise in pending:
         name = promise_name(promise)
         few = n_linked < _n_needed(promise) - TOLERANCE
-        wrong = broken(promise, found, marginal)
+        wrong = broken(promise, found, marginal, nodes_of(claims))
         if few.any():
             findings.judge(name, [f"{few.sum()} distinct originals can be linked to too few sensitive values"], "")
         elif wrong.any() and not (promise.kind == "l" and promise.given["l_kind"] == "distinct"):

@@ -88,7 +88,7 @@ def _check_for_who_knows(findings: Findings, claims: Claims, payload: Payload, o
             part = combine([payload.cells.group, other.exact], [payload.cells.n_groups, len(other.values)], n_rows)
             n_own = int(part.max(initial=-1)) + 1
             found = Distributions.of_rows(part, payload.exact, n_own, payload.n_values, payload.weights)
-            wrong = broken(promise, found, marginal, _nodes_of(claims))
+            wrong = broken(promise, found, marginal, nodes_of(claims))
             n_parts += len(wrong)
             problems += (
                 [f"broken in {wrong.sum()} of {len(wrong)} parts that share another value"] if wrong.any() else []
@@ -125,7 +125,7 @@ def judge_values(
         if promise.kind in OF_TABLE and marginal is None:
             findings.skip(promise_name(promise), "needs the original: how often each value occurs is told rounded")
             continue
-        wrong = broken(promise, found, marginal, _nodes_of(claims))
+        wrong = broken(promise, found, marginal, nodes_of(claims))
         findings.judge(promise_name(promise), _described(wrong, where, what), f"holds in {len(wrong)} {what}")
 
 
@@ -179,7 +179,8 @@ def check_k(findings: Findings, sizes: Array, k: int, first: Array) -> None:
     )
 
 
-def _nodes_of(claims: Claims) -> Array | None:
+def nodes_of(claims: Claims) -> Array | None:
+    """Return the nodes of the sensitive column's tree, if the manifest tells one."""
     return None if claims.sensitive is None or claims.sensitive.tree is None else claims.sensitive.tree.nodes
 
 
@@ -222,7 +223,7 @@ def note_levels(findings: Findings, found: Distributions, claims: Claims, margin
     promised_c = [p.given["c"] for p in claims.promises if p.kind == "l" and p.given["l_kind"] == "recursive"]
     ordered = any(p.kind == "t" and p.given["ordered"] for p in claims.promises)
     findings.levels |= reached(found, marginal, c=min(promised_c, default=_DEFAULT_C), ordered=ordered)
-    nodes = _nodes_of(claims)
+    nodes = nodes_of(claims)
     if nodes is not None and marginal is not None and found.n_owners:
         far = found.measure(partial(distances_in_tree, marginal=marginal, nodes=nodes))
         findings.levels["t"] = float(far.max())
