@@ -30,6 +30,13 @@ ROOT = Path(__file__).parents[2]
 JUDGED = ROOT / "checks" / "survivors.toml"
 _PACKAGE = Path("src", "incrowd")
 _COPIED = ("src", "tests", "checks", "pyproject.toml", "README.md")
+_ABOUT = {
+    "verify": (
+        "tests/baskets", "tests/privacy", "tests/publish/test_several_secrets.py",
+        "tests/publish/test_concealment.py", "tests/engines/test_streamed.py", "tests/schema/test_missing_codes.py",
+    ),
+}  # fmt: skip
+"""Tests of other rooms that are about a room, too."""
 _PATIENCE = 6  # a mutant that takes this many times as long as the code without mistakes hangs
 _TOLD_EVERY = 50
 _START = 40.0  # seconds for imports and compiled kernels
@@ -37,7 +44,7 @@ _START = 40.0  # seconds for imports and compiled kernels
 
 @dataclass(frozen=True)
 class Touched:
-    """Which tests pass and how long they take, and which of them run through each line."""
+    """Which tests pass and how long they take, and which of them run through each line; no name for imports."""
 
     passed: dict[str, float]
     lines: dict[str, dict[str, list[str]]]
@@ -47,8 +54,7 @@ class Touched:
         first, last = change.lines
         by_line = self.lines.get(change.path, {})
         seen = {test for line in range(first, last + 1) for test in by_line.get(str(line), ())}
-        at_import = not seen and any(str(line) in by_line for line in range(first, last + 1))
-        return sorted(self.passed if at_import else seen & self.passed.keys(), key=lambda test: self.passed[test])
+        return sorted(self.passed if "" in seen else seen & self.passed.keys(), key=lambda test: self.passed[test])
 
     def limit(self, tests: list[str]) -> float:
         """Return after how many seconds a run of these tests hangs."""
@@ -153,9 +159,10 @@ def unjudged(everything: list[Change], rooms: list[str]) -> list[Change]:
 
 
 def tests_for(rooms: list[str]) -> list[str]:
-    """Return the nearest tests: those of the same room, and the examples in its docstrings."""
+    """Return the nearest tests: those of the same room, others about it, and the examples in its docstrings."""
     names = dict.fromkeys(Path(room).parts[0] for room in rooms)
-    return [str(place) for name in names for place in (Path("tests", name), _PACKAGE / name) if (ROOT / place).exists()]
+    places = [(Path("tests", name), *map(Path, _ABOUT.get(name, ())), _PACKAGE / name) for name in names]
+    return [str(place) for own in places for place in own if (ROOT / place).exists()]
 
 
 def sample(rooms: list[str], n: int, seed: int, jobs: int) -> tuple[int, list[Change]]:

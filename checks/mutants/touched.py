@@ -45,7 +45,7 @@ def main(out: Path, package: Path, tests: list[str]) -> None:
     data = covered.get_data()
     lines = {
         str(Path(name).relative_to(package)): {
-            line: sorted({context for context in contexts if context in recorder.seconds})
+            line: sorted({context for context in contexts if context in recorder.seconds or not context})
             for line, contexts in data.contexts_by_lineno(name).items()
         }
         for name in data.measured_files()

@@ -67,7 +67,7 @@ def test_a_change_is_known_by_its_text_and_not_by_its_place(tmp_path):
 
 def test_tests_that_run_through_a_change_fast_ones_first(tmp_path):
     (tmp_path / "one.py").write_text("x = 1\n\n\ndef f(a):\n    return a < x\n\n\ndef g(a):\n    return a > x\n")
-    by_line = {"1": [], "5": ["slow", "fast", "gone"]}
+    by_line = {"1": ["", "fast"], "5": ["slow", "fast", "gone"]}
     touched = Touched({"slow": 2.0, "fast": 0.1, "other": 0.2}, json.loads(json.dumps({"one.py": by_line})))
     up, down, inside, never = changes(tmp_path, "one.py")
     assert touched.tests_of(up) == touched.tests_of(down) == ["fast", "other", "slow"]  # runs at import

@@ -6,6 +6,7 @@ import random
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -368,6 +369,18 @@ def test_another_version_of_polars_compares_less_and_says_so(release, monkeypatc
     found = ic.verify("sqlite:///out.db#r", PEOPLE)
     assert found.violations == []
     assert any(line.startswith("digests:") for line in found.unknown)
+
+
+def test_numbers_that_look_like_others_are_found_by_any_version_of_polars(release, monkeypatch):
+    release.save_to("out", dataset=True)
+    part = Path("out/part-00000.parquet")
+    kept = pl.read_parquet(part.read_bytes())
+    odd = pl.Series("x=y%", np.array([0x7FF8_0000_0000_0BAD], np.uint64).view(np.float64)).first()
+    kept.with_columns(pl.when(pl.col("x=y%") > 0).then(pl.lit(odd)).alias("x=y%")).write_parquet(part)
+    Path("out.private").rename("away")
+    monkeypatch.setattr(pl, "__version__", "0.0.1")
+    found = ic.verify("out")
+    assert "stored tables: they hold an unusual form of 'not a number' in column 'x=y%'" in found.violations
 
 
 def test_what_was_stored_must_be_of_its_type():

@@ -285,14 +285,16 @@ def test_how_many_rows_may_keep_their_own(n_blocks, most):
         assert blocks._stay_with_their_people(shown, own, own // 50) is told
 
 
-@pytest.mark.parametrize(("values", "n_blocks", "most"), [("aabb", 30, 114), ("aaab", 60, 207), ("abcc", 60, 158)])
+@pytest.mark.parametrize(
+    ("values", "n_blocks", "most"), [("aabb", 30, 114), ("aaab", 60, 207), ("abcc", 60, 158), ("ab", 100, 184)]
+)
 def test_how_many_rows_may_keep_their_own_where_values_repeat(values, n_blocks, most):
     """Mean and variance of the rows that a random order leaves alike, by trying all orders of a block."""
     own = np.array([ord(value) for value in values])
     alike = [(np.array(order) == own).sum() for order in permutations(own)]
     far = n_blocks * np.mean(alike) + 8 * np.sqrt(n_blocks * np.var(alike)) + 4
     assert most == int(far)
-    rows, block = np.tile(own, n_blocks), np.repeat(np.arange(n_blocks), 4)
+    rows, block = np.tile(own, n_blocks), np.repeat(np.arange(n_blocks), len(own))
     for n_same, told in ((most, False), (most + 1, True)):
         shown = np.where(np.arange(len(rows)) < n_same, rows, -1)
         assert blocks._stay_with_their_people(shown, rows, block) is told

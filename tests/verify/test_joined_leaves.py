@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from incrowd.verify.joined_names import misnamed
 from incrowd.verify.private_domains import _leaf_problems, _lies_in
 from incrowd.verify.published import Leaves, Ranges, Scale, wider_cells
 from incrowd.verify.rare import _rare_leaves, _rare_ranges
@@ -245,3 +246,11 @@ def test_values_of_two_nodes_are_joined_in_the_node_that_holds_both():
         q = tree(["a", "b", told], ["x", "x", told], ["*"] * 3, rest=[2])
         found = _leaf_problems(q, pl.Series(list("abcd")), EXACT, np.array([0, 1, 2, 2]), np.ones(4, bool))
         assert (found == []) is (told == "*")
+
+
+def test_an_inner_node_has_its_name_before_an_outer_one_that_ends_with_it():
+    """Levels that repeat a name, as in tables of levels that are filled up: the inner one is called so."""
+    levels = [["b", "x", "x"], ["x", "x", "x"]]
+    for nodes in ({(1, "x"): 2, (0, "x"): 1}, {(0, "x"): 1, (1, "x"): 2}):
+        assert misnamed(tree([None, "x", "x (rest)"]), nodes, ["a", "c", "d"], levels) == []
+        assert sorted(misnamed(tree([None, "x (rest)", "x"]), nodes, ["a", "c", "d"], levels)) == [1, 2]

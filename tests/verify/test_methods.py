@@ -368,6 +368,19 @@ def test_recoding_and_form_are_the_methods(name, given, recoding, form):
         assert method_problems(*asked, recoding=recoding, form=other) == ([said], None)
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("pais", {}), ("nhaa", {"l": 2}), ("nsvdist", {"mode": "paper"}), ("kactus", {}), ("tree", {})],
+)
+def test_what_protects_one_sensitive_column_is_refused_for_two(name, given):
+    method, guarantees, payload = told(name, given)
+    if name in ("kactus", "tree"):
+        method = {"name": name, "parameters": {"k": 5, "l": 1, "max_confidence": 0.5}}
+    said = f"method {name!r} protects one sensitive column, and there are 2"
+    assert method_problems(method, guarantees, payload, names=("a", "b")) == ([said], None)
+    assert method_problems(method, guarantees, payload, names=("a",)) != ([said], None)
+
+
 def test_a_method_of_others_cannot_be_checked():
     problems, unchecked = method_problems({"name": "ours", "parameters": {"note": "x"}}, [], "rows")
     assert problems == []

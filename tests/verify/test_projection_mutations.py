@@ -682,3 +682,12 @@ def test_a_class_may_have_the_share_that_is_promised():
     schema = ic.Schema(quasi={"job": None}, sensitive="ill")
     release = ic.DMPD(k=2, l=2, generations=0, population=2, folds=2).publish(frame, schema, seed=1)
     assert release.verify(frame).levels["l_frequency"] == 2
+
+
+@pytest.mark.parametrize(
+    ("codes", "fine"),
+    [({"age": ["-9"], "job": ["none"]}, True), ({"job": ["none"], "age": ["-9"]}, False), ({"name": ["x"]}, False)],
+)
+def test_missing_codes_belong_to_coded_columns_in_order(made, codes, fine):
+    made.manifest["missing"]["codes"] = codes
+    assert made.check().violations == [] if fine else "nothing private" in failed(made.check())

@@ -87,6 +87,15 @@ def test_people_in_a_group_of_others_are_found(months):
     assert "signatures" in broken(release, original, signatures=single)
 
 
+def test_who_is_who_is_told_by_a_dropped_column_of_the_original(months):
+    release, original = months[1]
+    person = release.manifest.method.parameters["person"]
+    without = original.rename({person: "somebody"})
+    told = release.manifest.to_dict() | {"dropped": ["somebody"]}
+    assert "people" in broken(release, without, told)
+    assert "people" in broken(release, original, release.manifest.to_dict() | {"dropped": []})
+
+
 def test_rows_are_accounted_for(months):
     release, original = months[2]
     assert release.manifest.rows.filler

@@ -65,7 +65,7 @@ def check_place(
         cover, spoiled = rebuild(found, folder, str(place)), []
         if cover.to_json() != found.covers[0]:
             spoiled.append("the manifest beside the table is not written in its one way")
-        spoiled += [f"column {what}" for table in found.tables.values() for what in odd_numbers(table)]
+        spoiled += [f"they hold {what}" for table in found.tables.values() for what in odd_numbers(table)]
         n_rows = sum(table.height for table in found.tables.values())
         fine = f"{counted(n_rows, 'row')}, with the columns and types that the manifest beside them lists"
         findings.judge("stored tables", spoiled, fine)
