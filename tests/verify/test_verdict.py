@@ -103,3 +103,19 @@ def test_findings():
     )
     assert verdict.levels == {"k": 3}
     assert first_row(0) == "first at release row 1"
+
+
+def test_of_several_columns_the_worst_counts():
+    whole = Findings()
+    for column, l_frequency, share, unknown in (("a", 3.0, 0.2, 1.0), ("b", 2.0, 0.4, None), ("c", 2.5, 0.3, 2.0)):
+        part = whole.part(column)
+        part.judge("k", [], "4 groups")
+        part.judge("t", [] if column != "b" else ["far"], "near")
+        part.levels |= {"l_frequency": l_frequency, "share_max": share, "t": unknown}
+        whole.add(column, part)
+    assert whole.levels == {"l_frequency": 2.0, "share_max": 0.4, "t": None}
+    assert [(check.name, check.ok) for check in whole.checks] == [
+        ("k", True), ("t of 'a'", True), ("t of 'b'", False), ("t of 'c'", True),
+    ]  # fmt: skip
+    assert [check.name for check in whole.part("b").checks] == ["t"]
+    assert "t of 'b'" not in {check.name for check in whole.checks}
