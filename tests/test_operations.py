@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pages
 import pytest
 
 import incrowd
@@ -48,10 +49,7 @@ def command(tmp_path):
 
 
 def test_every_command_prints_what_the_page_shows():
-    sys.path.insert(0, str(ROOT / "docs"))
-    from render import rendered
-
-    assert rendered(PAGE) == PAGE, "run: .venv/bin/python docs/render.py docs/operations.md"
+    assert pages.rendered(PAGE) == PAGE, "run: .venv/bin/python docs/render.py docs/operations.md"
 
 
 def test_the_table_of_exit_codes_is_that_of_the_program():
