@@ -4,8 +4,9 @@ import re
 import shutil
 from pathlib import Path
 
-import pages
 import pytest
+
+import pages
 from pages import render
 
 ROOT = Path(__file__).parents[1]
