@@ -8,12 +8,12 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
-import pages
 import polars as pl
 import pytest
 import xlsxwriter
 from in_process import Visitor, wait
 
+import pages
 from incrowd import io, workflow
 from incrowd.errors import InputError
 from incrowd.studio.app import _SUFFIXES
