@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, Phase, settings
 
 from incrowd.kernels import jit
@@ -43,6 +44,13 @@ def pytest_collection_modifyitems(items):
             if n_cases[test] % family.args[0]:
                 item.add_marker(pytest.mark.slow)
             n_cases[test] += 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no examples in the docstrings of tests; those of the package are found in `src`."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 def pytest_collection_finish():
