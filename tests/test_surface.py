@@ -55,7 +55,7 @@ def sources(*rooms_left_out):
 
 
 def test_kinds_of_release_are_told_apart_in_their_room_only():
-    """Others ask a release what it has (`has_cells`), so that a third kind is not sought in every room; the judge reads files."""
+    """Others ask a release what it has (`has_cells`); the verifier reads files of its own accord."""
     switch = re.compile(r"isinstance\([^()]*(RowRelease|ProjectionRelease)|payload ==")
     found = [path.name for path in sources("release", "verify") if switch.search(path.read_text(encoding="utf-8"))]
     assert found == []
