@@ -23,6 +23,8 @@ settings.register_profile(  # whether a test fails, not on what: the same tables
 )
 settings.load_profile(os.environ.get("INCROWD_HYPOTHESIS", "fast"))
 
+gc.disable()  # until everything is collected: what is loaded stays
+
 jit.COMPILE_ALWAYS = True  # small tables must go through the compiled kernels; not in the commands that tests start
 
 _WHOLE = (
@@ -57,6 +59,7 @@ def pytest_collection_finish():
     """What is loaded by now stays: it need not be searched for garbage again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure():
