@@ -30,13 +30,18 @@ def _run(block: str, folder: str) -> str:
     lines = []
     for line in block.splitlines():
         if line.startswith("$ "):
-            done = subprocess.run(
-                ["bash", "-c", line[2:]], cwd=folder, env=environment, text=True, check=False,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            output = "".join(f"{text.rstrip()}\n" for text in done.stdout.splitlines())
-            lines.append(f"{line}\n{output}")
+            output = output_of(line[2:], folder, environment)
+            lines.append(f"{line}\n" + "".join(f"{text.rstrip()}\n" for text in output.splitlines()))
     return "".join(lines)
+
+
+def output_of(line: str, folder: str, environment: dict[str, str]) -> str:
+    """Return what a line of bash prints."""
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.stdout
 
 
 if __name__ == "__main__":

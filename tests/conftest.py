@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, Phase, settings
 
 from incrowd.kernels import jit
@@ -21,6 +22,8 @@ settings.register_profile(  # whether a test fails, not on what: the same tables
     "mutants", settings.get_profile("fast"), max_examples=20, phases=(Phase.explicit, Phase.generate), database=None
 )
 settings.load_profile(os.environ.get("INCROWD_HYPOTHESIS", "fast"))
+
+gc.disable()  # until everything is collected: what is loaded stays
 
 jit.COMPILE_ALWAYS = True  # small tables must go through the compiled kernels; not in the commands that tests start
 
@@ -45,10 +48,18 @@ def pytest_collection_modifyitems(items):
             n_cases[test] += 1
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no examples in the docstrings of tests; those of the package are found in `src`."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
+
+
 def pytest_collection_finish():
     """What is loaded by now stays: it need not be searched for garbage again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure():

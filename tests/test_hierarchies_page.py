@@ -2,18 +2,16 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
+
+import pages
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "hierarchies.md").read_text(encoding="utf-8")
 
 
 def test_every_command_prints_what_the_page_shows():
-    sys.path.insert(0, str(ROOT / "docs"))
-    from render import rendered
-
-    assert rendered(PAGE) == PAGE, "run: .venv/bin/python docs/render.py docs/hierarchies.md"
+    assert pages.rendered(PAGE) == PAGE, "run: .venv/bin/python docs/render.py docs/hierarchies.md"
 
 
 def test_every_form_makes_the_same_tree(tmp_path, monkeypatch):

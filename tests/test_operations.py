@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import incrowd
+import pages
 from incrowd.cli.exits import CODES, EXIT_CODES
 
 ROOT = Path(__file__).parents[1]
@@ -48,10 +49,7 @@ def command(tmp_path):
 
 
 def test_every_command_prints_what_the_page_shows():
-    sys.path.insert(0, str(ROOT / "docs"))
-    from render import rendered
-
-    assert rendered(PAGE) == PAGE, "run: .venv/bin/python docs/render.py docs/operations.md"
+    assert pages.rendered(PAGE) == PAGE, "run: .venv/bin/python docs/render.py docs/operations.md"
 
 
 def test_the_table_of_exit_codes_is_that_of_the_program():
@@ -101,16 +99,16 @@ def test_the_schedule_is_one(tmp_path):
     assert complaints == []
 
 
-def test_the_gate_opens_and_closes(command, tmp_path):
-    entry = re.search(r"entry: (.*)", blocks("yaml")[0])[1]
+def test_the_gate_opens_and_closes(tmp_path):
+    entry = shlex.split(re.search(r"entry: (.*)", blocks("yaml")[0])[1])
     shutil.copytree(KEPT / "projections", tmp_path / "releases" / "a")
-    assert command(entry).returncode == 0
+    assert pages.run(entry, tmp_path, dict(os.environ)).returncode == 0
     shutil.copytree(KEPT / "projections.private", tmp_path / "releases" / "a.private")
-    assert command(entry).returncode != 0
+    assert pages.run(entry, tmp_path, dict(os.environ)).returncode != 0
     shutil.rmtree(tmp_path / "releases" / "a.private")
     with (tmp_path / "releases" / "a" / "projection-1.csv").open("a", encoding="utf-8") as file:
         file.write("x\n")
-    assert command(entry).returncode != 0
+    assert pages.run(entry, tmp_path, dict(os.environ)).returncode != 0
 
 
 def instructions(name):

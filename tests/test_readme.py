@@ -2,23 +2,24 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+
+import pages
+from pages import render
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
-def test_every_command_prints_what_the_page_shows(page):
-    sys.path.insert(0, str(ROOT / "docs"))
-    from render import rendered
+def test_every_command_of_the_readme_prints_what_it_shows():
+    assert render.rendered(README) == README, "run: .venv/bin/python docs/render.py README.md"
 
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert rendered(text) == text, f"run: .venv/bin/python docs/render.py {page}"
+
+def test_every_command_of_the_tour_prints_what_it_shows():
+    assert pages.rendered(TOUR) == TOUR, "run: .venv/bin/python docs/render.py docs/tour.md"
 
 
 def test_python_examples_run(tmp_path, monkeypatch):

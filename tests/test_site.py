@@ -21,7 +21,7 @@ def test_python_of_tutorials_runs(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", executed.PAGES)
+@pytest.mark.parametrize("name", [*executed.PAGES, "operations.md", "hierarchies.md"])
 def test_commands_print_what_pages_show(name):
     from render import rendered
 

@@ -130,6 +130,10 @@ class Method:
     name: str
     parameters: Mapping[str, Any]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"name": self.name, "parameters": dict(self.parameters)}
+
 
 @dataclass(frozen=True)
 class RowCounts:
@@ -330,9 +334,6 @@ class Manifest:
     def _head(self) -> dict[str, Any]:
         return {"format": self.format, "incrowd": self.incrowd, "polars": self.polars}
 
-    def _method(self) -> dict[str, Any]:
-        return {"name": self.method.name, "parameters": dict(self.method.parameters)}
-
     def _missing(self) -> dict[str, Any]:
         return self.missing.to_dict()
 
@@ -410,7 +411,7 @@ class RowsManifest(Manifest):
         """Return plain data, the keys in the order of docs/release-format.md."""
         return {
             **self._head(),
-            "method": self._method(),
+            "method": self.method.to_dict(),
             "recoding": self.recoding,
             "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
             "rows": self.rows.to_dict(of_series=self.series is not None),
@@ -461,7 +462,7 @@ class ProjectionsManifest(Manifest):
         return {
             **self._head(),
             "payload": self.payload,
-            "method": self._method(),
+            "method": self.method.to_dict(),
             "guarantees": [guarantee.to_dict() for guarantee in self.guarantees],
             "rows": self.rows.to_dict(of_series=False),
             "missing": self._missing(),

@@ -46,6 +46,7 @@ def public_files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("method", "parameters"), METHODS)
 def test_the_files_are_those_from_memory(method, parameters, little, tmp_path):
     frame = people()

@@ -20,19 +20,19 @@ frame = pl.DataFrame({
 })
 schema = ic.Schema(quasi={"a": ic.Intervals(), "b": ic.balanced(2), "sparse": ic.Intervals()}, sensitive="s")
 """
-SCRIPT = (
-    TABLE
-    + """
+CUT = """
 for options in ({}, {"strict": False}, {"recoding": "single"}, {"l": 2, "l_kind": "recursive"}, {"t": 0.5},
                 {"l": 1.2, "alpha": 0.7, "recoding": "single"}, {"cut": "loss"}, {"l": 1.2, "cut": "loss"}):
     release = ic.Mondrian(k=3, **options).publish(frame, schema, seed=1)
     if options.get("strict", True):
         release.transform(frame)
     print(sorted(release.frame.rows()))
+"""
+ASSIGNED = """
 for options in ({}, {"l": 1.5, "loss": "entropy"}, {"presplit": 12}):
     print(sorted(ic.NSVDist(k=3, **options).publish(frame, schema, seed=1).frame.rows()))
 """
-)
+SCRIPT = TABLE + CUT + ASSIGNED
 SPECIALIZE = (
     TABLE
     + """
@@ -75,10 +75,12 @@ def test_compiled_checked_and_interpreted_agree(tmp_path, script, n_lines):
 
 
 WITHOUT = "\nimport sys\nassert 'numba' not in sys.modules"
+QUICK = "\nimport sys\nassert not {'scipy', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)\n"
 
 
-def test_small_tables_are_published_without_the_compiler(tmp_path):
-    assert len(run(tmp_path, SCRIPT + WITHOUT, INCROWD_COMPILE="").splitlines()) == 11
+def test_small_tables_are_published_without_the_compiler_and_heavy_libraries(tmp_path):
+    script = TABLE + CUT + QUICK + ASSIGNED + WITHOUT
+    assert len(run(tmp_path, script, INCROWD_COMPILE="").splitlines()) == 11
 
 
 @pytest.mark.slow

@@ -1,4 +1,8 @@
-"""The story in a real browser: from a file to a release, and what goes wrong on the way."""
+"""The story in a real browser: from a file to a release, and what goes wrong on the way.
+
+Each run has the whole story, the pages for screen readers and the keyboard; the slow ones have the rest, and what the
+rest asks of the server is in test_pages.py, without a browser.
+"""
 
 import os
 import zipfile
@@ -96,6 +100,7 @@ def test_from_a_file_to_a_checked_release(home, person, axe, tmp_path):
     assert person.problems(axe) == []
 
 
+@pytest.mark.slow
 def test_unicode_names_and_odd_values(home, person, tmp_path):
     path = tmp_path / "Ünï <i>cödé 年 ' ; &.csv"
     path.write_text(ODD, encoding="utf-8")
@@ -119,6 +124,7 @@ def test_unicode_names_and_odd_values(home, person, tmp_path):
     assert "'Ünï <i>cödé 年 '\"'\"' ; &.csv'" in person.text()
 
 
+@pytest.mark.slow
 def test_a_wrong_file_hierarchy_and_k_get_the_librarys_own_words(home, person, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,2\n1,2,3\n", encoding="utf-8")
@@ -159,6 +165,7 @@ def test_a_wrong_file_hierarchy_and_k_get_the_librarys_own_words(home, person, t
     person.sees("Checked: every promise holds")
 
 
+@pytest.mark.slow
 def test_a_run_is_found_again_cancelled_and_alone_in_its_tab(home, person, tmp_path):
     large = tmp_path / "large.csv"
     lines = (f"{i % 83},{i % 997},{'abcdef'[i % 6]},{'xy'[i % 2]}\n" for i in range(20000))
@@ -212,6 +219,7 @@ def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, per
         assert workflow.verify(tmp_path / name.partition(".")[0] / "release").ok
 
 
+@pytest.mark.slow
 def test_a_table_of_the_command_line_is_read_while_the_first_page_is_shown(person, tmp_path):
     studio = Studio(tmp_path, PEOPLE)
     person.window.get(studio.address)
@@ -220,6 +228,7 @@ def test_a_table_of_the_command_line_is_read_while_the_first_page_is_shown(perso
     studio.end()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (390, "light")])
 def test_pages_fit_and_can_be_used_by_keyboard_and_screen_reader(home, person, axe, width, theme):
     person.open(home, PEOPLE)

@@ -1,10 +1,9 @@
 """Tables from files and databases: how they are read is corrected on the page, and they go back into databases."""
 
 import html
+import os
 import re
 import sqlite3
-import subprocess
-import sys
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import xlsxwriter
 from in_process import Visitor, wait
 
+import pages
 from incrowd import io, workflow
 from incrowd.errors import InputError
 from incrowd.studio.app import _SUFFIXES
@@ -162,9 +162,8 @@ def test_the_project_is_a_folder_that_the_command_line_understands(visitor, tmp_
     assert tried == project.tried
     assert tried in html.unescape(visitor.get(f"/p/{project.id}/tradeoff").text)
     for command in commands[:2]:
-        code = command.replace("incrowd", f"{sys.executable} -m incrowd", 1)
-        done = subprocess.run(code, shell=True, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        done = pages.run(["sh", "-c", command], folder, dict(os.environ))
+        assert done.returncode == 0, done.stdout
 
 
 def test_a_sheet_behind_a_cover_is_named_when_the_file_is_sent(visitor, tmp_path):

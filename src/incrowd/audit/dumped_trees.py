@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from incrowd.audit import trees
 from incrowd.audit.inputs import Inputs
 
 Int64 = npt.NDArray[np.int64]
@@ -121,13 +122,4 @@ class DumpView:
 
     def reached(self) -> Int64:
         """Return the leaf of each person."""
-        found = np.zeros(self.inputs.n_people, np.int64)
-        pending = [(0, np.arange(self.inputs.n_people))]
-        while pending:
-            node, people = pending.pop()
-            found[people] = node
-            below = self.children(node)
-            if len(below):
-                branch = self.branch(node, people)
-                pending += [(int(child), people[branch == place]) for place, child in enumerate(below)]
-        return found
+        return trees.leaves_reached(self, np.arange(self.inputs.n_people))

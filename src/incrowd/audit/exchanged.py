@@ -130,16 +130,7 @@ class PlainView:
 
     def reached(self) -> Int64:
         """Return the leaf of each person."""
-        found = np.zeros(self.inputs.n_people, np.int64)
-        pending = [(0, np.arange(self.inputs.n_people))]
-        while pending:
-            node, people = pending.pop()
-            found[people] = node
-            below = self.children(node)
-            if len(below):
-                branch = self.branch(node, people)
-                pending += [(int(child), people[branch == place]) for place, child in enumerate(below)]
-        return found
+        return trees.leaves_reached(self, np.arange(self.inputs.n_people))
 
     def _test(self, node: int) -> Test:
         test = self.tree.tests[node]

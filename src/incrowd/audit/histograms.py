@@ -79,16 +79,7 @@ class HistogramTree:
 
     def reached(self, among: Int64) -> Int64:
         """Return the leaf of each of these people."""
-        found = np.zeros(self.inputs.n_people, np.int64)
-        pending = [(0, among)]
-        while pending:
-            node, people = pending.pop()
-            found[people] = node
-            below = self.children(node)
-            if len(below):
-                branch = self.branch(node, people)
-                pending += [(int(child), people[branch == place]) for place, child in enumerate(below)]
-        return found[among]
+        return trees.leaves_reached(self, among)
 
 
 def read_histograms(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> Subject:  # noqa: ANN401

@@ -52,6 +52,20 @@ class TreeView(Protocol):
         """Return the leaf of each person if no test of the tree is of a private value."""
 
 
+def leaves_reached(tree: TreeView, among: Int64) -> Int64:
+    """Return the leaf of each of these people, found by sending them down the tree."""
+    found = np.zeros(len(among), np.int64)
+    pending = [(0, np.arange(len(among)))]
+    while pending:
+        node, at = pending.pop()
+        found[at] = node
+        below = tree.children(node)
+        if len(below):
+            branch = tree.branch(node, among[at])
+            pending += [(int(child), at[branch == place]) for place, child in enumerate(below)]
+    return found
+
+
 class PrunableTree(TreeView, Protocol):
     """A tree that can be mended by taking splits away."""
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 Int64 = npt.NDArray[np.int64]
 Signature = tuple[int, ...]
@@ -111,6 +110,8 @@ def _even_out(
         require(everybody | {left_over + value: 1.0 - m}, 0, np.inf)
     require({left_over + v: 1.0 for v in range(n_values)} | {filler: 1.0, some: -float(k)}, 0, np.inf)
     cost[left_over:some], cost[some], cost[filler], high[some] = _NEW, 1.0, 1.0, 1.0
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - half a second that others need not pay
+
     found = milp(
         cost, constraints=LinearConstraint(np.array(rows), lower, upper), bounds=Bounds(low, high),
         integrality=np.ones(n), options={"time_limit": 10.0},

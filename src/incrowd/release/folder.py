@@ -82,7 +82,7 @@ def _tie(release: Release, folder: Path, secret: Path) -> None:
     assert release.private is not None
     about = {
         "seed": release.private.seed,
-        "method": release.manifest.to_dict()["method"],
+        "method": release.manifest.method.to_dict(),
         "public": _digests(folder),
         "private": _digests(secret),
     }

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,8 @@ class ProjectionRelease(Release):
 
     projections: tuple[pl.DataFrame, ...]
     manifest: ProjectionsManifest
-    has_own_classifier: ClassVar[bool] = True
+    has_cells: ClassVar[Literal[False]] = False
+    has_own_classifier: ClassVar[Literal[True]] = True
 
     @property
     def n_rows(self) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +90,8 @@ class RowRelease(Release):
     secrets: tuple[SensitiveColumn, ...]
     other: pl.DataFrame
     manifest: RowsManifest
-    has_cells: ClassVar[bool] = True
+    has_cells: ClassVar[Literal[True]] = True
+    has_own_classifier: ClassVar[Literal[False]] = False
 
     @property
     def n_rows(self) -> int:

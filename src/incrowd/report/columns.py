@@ -30,7 +30,7 @@ def columns_of(release: RowRelease | ProjectionRelease, levels: Mapping[str, Any
     """
     seen = replace(release, levels=dict(levels)).overview()
     notes = tuple(_sentence(note) for note in (*seen.warnings, *seen.notes))
-    if isinstance(release, ProjectionRelease):
+    if not release.has_cells:
         return Columns(None, tuple(_projected(release)), notes)
     lost = seen.details["loss"]
     each = [_quasi(release, m, float(lost["lm_by_column"][name])) for m, name in enumerate(release.quasi)]

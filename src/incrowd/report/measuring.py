@@ -139,13 +139,13 @@ def method_of(release: AnyRelease) -> Any:  # noqa: ANN401
 
 
 def _rows(release: AnyRelease) -> RowRelease:
-    assert isinstance(release, RowRelease)
+    assert release.has_cells
     return release
 
 
 def _adversaries(release: AnyRelease, asked: Asked, measures: Measures, rating: Rating, *, ok: bool) -> Adversaries:
     why = ""
-    if isinstance(release, ProjectionRelease):
+    if not release.has_cells:
         why = "Not tried: this version has no attacks on tables that share out the columns."
     elif not asked.attack:
         why = "Not tried: attacks were left out of this report."
@@ -189,7 +189,7 @@ def _why_not_measured(release: AnyRelease, asked: Asked, measures: Measures, *, 
         return ""
     if measures.by_folds is None:
         return _NO_ORIGINAL
-    if isinstance(release, ProjectionRelease):
+    if release.has_own_classifier:
         return "Not measured: the search for such tables takes too long to repeat it; give test rows (--test)."
     if release.private is None:
         return "Not measured: it takes test rows (--test), or the owner's private folder beside the release."

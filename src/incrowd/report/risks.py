@@ -21,7 +21,7 @@ _SHARES = (0.5, 0.75, 0.9)
 
 def risks_of(release: RowRelease | ProjectionRelease) -> tuple[RiskTable, ...]:
     """Count released rows by the size of their crowd, by how much it tells, and by their unprotected columns."""
-    if isinstance(release, ProjectionRelease):
+    if not release.has_cells:
         return ()
     k, tables = release.manifest.k, []
     group, size = _groups(release)

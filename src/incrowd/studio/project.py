@@ -253,7 +253,7 @@ class Project:
                 self.source, schema, place / "release", method=method, parameters=parameters, run=run
             )
             verdict = workflow.verify(done.folder, self.source, reading=schema.reading, run=run)
-            beside = side_by_side(done.release, self.look.frame)
+            beside = side_by_side(done.release, self.look.frame)  # type: ignore[arg-type]
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from incrowd.errors import counted
 from incrowd.verify.domain import Array
@@ -22,6 +20,9 @@ def check_concealment(findings: Findings, claims: Claims, search: Array, members
     wanted = max((p.given["k"] for p in claims.promises if p.kind == "concealment"), default=None)
     if wanted is None:
         return
+    from scipy.sparse import csr_array  # noqa: PLC0415 - a tenth of a second that most releases need not pay
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     n_rows, width = len(search), members.shape[1]
     person = members[search].ravel()
     row = np.repeat(np.arange(n_rows), width)

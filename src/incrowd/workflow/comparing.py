@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.release import Release
+    from incrowd.release import ProjectionRelease, RowRelease
     from incrowd.report.summary import ColumnStory
 
 _SHOWN_ROWS = 10
@@ -36,7 +36,7 @@ class SideBySide:
     is_paired: bool = True
 
 
-def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
+def side_by_side(release: RowRelease | ProjectionRelease, original: pl.DataFrame) -> SideBySide:
     """Lay a release beside its original; rows by the owner's row map.
 
     Parameters
@@ -46,12 +46,11 @@ def side_by_side(release: Release, original: pl.DataFrame) -> SideBySide:
     """
     import polars as pl
 
-    from incrowd.release import RowRelease
     from incrowd.report.columns import columns_of
 
-    stories = columns_of(release, release.levels).each  # type: ignore[arg-type]
+    stories = columns_of(release, release.levels or {}).each
     private = release.private
-    if not isinstance(release, RowRelease) or private is None:
+    if not release.has_cells or private is None:
         (first, *_) = release.written_tables()
         alone = tuple(tuple((None, _text(cell)) for cell in row) for row in first.head(_SHOWN_ROWS).iter_rows())
         return SideBySide(stories, tuple(first.columns), alone, is_paired=False)
