@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.evaluate.training_data import training_data
 
 
 def people(n=400):
@@ -65,3 +66,33 @@ def test_the_class_of_a_small_group_is_seen_with_ten_rows_of_the_whole_table():
     taught = release.training(seed=1)
     assert release.frame["age"].n_unique() == 3
     assert dict(taught.group_by("age").agg(pl.col("ill").unique().first()).rows()) == {20: "n", 40: "y", 60: "n"}
+
+
+def with_papers(n=400):
+    """`paper` is another name in every row: whatever is published of it, it is `*`."""
+    frame = people(n).with_columns(paper=pl.Series([f"p{i}" for i in range(n)]))
+    return frame, ic.Schema(quasi={"age": ic.Intervals(), "paper": None}, sensitive="ill")
+
+
+def test_a_column_that_nothing_is_told_of_is_left_out():
+    frame, schema = with_papers()
+    release = ic.BestCuts(k=20).publish(frame, schema, seed=1)
+    assert release.untold == ["paper"]
+    assert release.training(seed=1).columns == ["age", "ill"]
+    assert release.sample(seed=1).columns == ["age", "paper", "ill"]
+    everything = ic.BestCuts(k=400).publish(frame, schema, seed=1)
+    assert everything.untold == []  # or nothing would be left
+    assert everything.training(seed=1).columns == ["age", "paper", "ill"]
+
+
+def test_evaluate_trains_without_it():
+    frame, schema = with_papers()
+    release = ic.BestCuts(k=20).publish(frame.head(300), schema, seed=1)
+    asked = frame.tail(100)
+    classes = pl.Series(["n", "y"])
+    for test in ("raw", "generalized"):
+        pair = next(training_data(release, asked, classes, training="recommended", test=test, samples=1))
+        assert [block.name for block in pair.train.features.blocks] == ["age"]
+        assert pair.test.frame.columns == ["age"]
+    pair = next(training_data(release, asked, classes, training="samples", samples=1))
+    assert pair.test.frame.columns == ["age", "paper"]

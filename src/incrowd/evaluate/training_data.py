@@ -193,10 +193,9 @@ def _sampled(
     first, second = (int(s.generate_state(1)[0]) for s in seeds.spawn(2))
     own = replace(release, kind="polars")
     drawn = own.sample(seed=first) if sharpen is None else own.training(sharpen=sharpen, seed=first)
-    features = drawn.select([*release.quasi, *source.others])
-    test = source.raw()
-    if asked is not None:
-        test = replace(asked, kind="polars").sample(seed=second).select(features.columns)
+    features = drawn.select([name for name in (*release.quasi, *source.others) if name in drawn.columns])
+    test = source.raw() if asked is None else replace(asked, kind="polars").sample(seed=second)
+    test = test.select(features.columns)
     encoding = Encoding.of(features)
     labels = number_of(drawn[source.target], source.classes)
     return TrainTest(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))

@@ -256,8 +256,9 @@ def _rows_only(
         first = np.random.SeedSequence((seed, number)).spawn(2)[0]
         own = int(first.generate_state(1)[0])
         drawn = release.sample(seed=own) if sharpen is None else release.training(sharpen=sharpen, seed=own)
-        examples = Examples(_unencoded(drawn.drop(target)), number_of(drawn[target], classes), len(classes))
-        yield TrainTest(examples, test)
+        rows = drawn.drop(target)
+        examples = Examples(_unencoded(rows), number_of(drawn[target], classes), len(classes))
+        yield TrainTest(examples, _unencoded(asked.features.select(rows.columns)))
 
 
 def _unencoded(frame: pl.DataFrame) -> Features:

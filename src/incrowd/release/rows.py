@@ -293,6 +293,9 @@ class RowRelease(Release):
         Learners that add up evidence, such as naive Bayes, do a little better with ``sharpen=4``. The class is not to
         be counted or analysed: take `frame` for that.
 
+        A column of which every row shows the whole domain is left out (`untold`): values drawn for it would be noise,
+        which kernels and distances take for information. Give the learner the same columns of test rows.
+
         Parameters
         ----------
         sharpen
@@ -303,7 +306,16 @@ class RowRelease(Release):
         """
         from incrowd.release.soft import draw_training  # noqa: PLC0415
 
-        return io.from_polars(draw_training(self, np.random.default_rng(seed), sharpen), self.kind)
+        drawn = draw_training(self, np.random.default_rng(seed), sharpen)
+        return io.from_polars(drawn.drop(self.untold), self.kind)
+
+    @property
+    def untold(self) -> list[str]:
+        """Quasi-identifiers of which every row shows the whole domain; none if nothing else is left to learn from."""
+        whole = np.array([h.n_leaves - 1 for h in self.hierarchies])
+        hidden = ((self.cell_lo == 0) & (self.cell_hi == whole)).all(axis=0)
+        names = [name for name, is_hidden in zip(self.quasi, hidden, strict=True) if is_hidden]
+        return names if len(names) < len(self.quasi) or self.features[1] else []
 
     def cell_class_counts(self) -> tuple[Floats, pl.Series]:
         """Return how often each class occurs in each cell, as published, and the class values."""
