@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.evaluate.training_data import training_data
+from incrowd.evaluate.classifiers import classifier
+from incrowd.evaluate.training_data import recommended, training_data
 
 
 def people(n=400):
@@ -96,3 +97,29 @@ def test_evaluate_trains_without_it():
         assert pair.test.frame.columns == ["age"]
     pair = next(training_data(release, asked, classes, training="samples", samples=1))
     assert pair.test.frame.columns == ["age", "paper"]
+
+
+def test_each_row_may_be_drawn_several_times():
+    release = ic.BestCuts(k=20).publish(people(), SCHEMA, seed=1)
+    once, thrice = release.training(seed=1), release.training(draws=3, seed=1)
+    assert thrice.height == 3 * once.height
+    assert thrice.head(once.height).equals(once)
+    labels = thrice["ill"].to_numpy().reshape(3, -1)
+    assert (labels == labels[0]).all()
+    for draws in (0, 1.5, True):
+        with pytest.raises(ic.ParameterError, match="draws"):
+            release.training(draws=draws)
+
+
+def test_support_vectors_get_more_draws_of_small_tables_only():
+    frame, schema = with_papers()
+    release = ic.BestCuts(k=20).publish(frame, schema, seed=1)
+    classes = pl.Series(["n", "y"])
+    sizes = {}
+    for name in ("tree", "svc"):
+        learner = classifier(name)
+        pair = next(training_data(release, frame, classes, training="recommended", samples=1, draws=learner.draws))
+        sizes[name] = pair.train.features.n_rows
+    assert sizes == {"tree": 400, "svc": 1200}
+    assert recommended(release, 1.0, 75) == (1.0, 75)
+    assert recommended(release, 1.0, 76) == (1.0, 1)

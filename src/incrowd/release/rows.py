@@ -284,14 +284,15 @@ class RowRelease(Release):
 
         return io.from_polars(sample(self, np.random.default_rng(seed)), self.kind)
 
-    def training(self, *, sharpen: float = math.inf, seed: int | None = None) -> Any:  # noqa: ANN401
+    def training(self, *, sharpen: float = math.inf, draws: int = 1, seed: int | None = None) -> Any:  # noqa: ANN401
         """Return the one obvious frame to train a classifier on.
 
         Quasi-identifiers are concrete, drawn as in `sample`, and every row has the most frequent class of its cell (of
         small groups the likeliest, seen together with ten rows of the whole table): a learner then sees what the
-        release knows, without the noise of single rows. It is as good for trees, rules, boosting and support vectors.
-        Learners that add up evidence, such as naive Bayes, do a little better with ``sharpen=4``. The class is not to
-        be counted or analysed: take `frame` for that.
+        release knows, without the noise of single rows. It is as good for trees, rules and boosting. Learners that add
+        up evidence, such as naive Bayes, do a little better with ``sharpen=4``; those that look at distances, such as
+        support vectors, with ``draws=3``, because few points tell them little of how far a cell reaches. The class is
+        not to be counted or analysed: take `frame` for that.
 
         A column of which every row shows the whole domain is left out (`untold`): values drawn for it would be noise,
         which kernels and distances take for information. Give the learner the same columns of test rows.
@@ -301,13 +302,14 @@ class RowRelease(Release):
         sharpen
             Power to which the shares of the classes in a cell are raised before the class is drawn from them; 1 draws
             as `sample` does, infinity takes the largest (of tied ones the first).
+        draws
+            How many concrete rows are drawn for each row.
         seed
             Of the draws.
         """
         from incrowd.release.soft import draw_training  # noqa: PLC0415
 
-        drawn = draw_training(self, np.random.default_rng(seed), sharpen)
-        return io.from_polars(drawn.drop(self.untold), self.kind)
+        return io.from_polars(draw_training(self, np.random.default_rng(seed), sharpen, draws), self.kind)
 
     @property
     def untold(self) -> list[str]:
