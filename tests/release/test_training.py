@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.evaluate.classifiers import classifier
+from incrowd.evaluate.training_data import recommended, training_data
 
 
 def people(n=400):
@@ -65,3 +67,59 @@ def test_the_class_of_a_small_group_is_seen_with_ten_rows_of_the_whole_table():
     taught = release.training(seed=1)
     assert release.frame["age"].n_unique() == 3
     assert dict(taught.group_by("age").agg(pl.col("ill").unique().first()).rows()) == {20: "n", 40: "y", 60: "n"}
+
+
+def with_papers(n=400):
+    """`paper` is another name in every row: whatever is published of it, it is `*`."""
+    frame = people(n).with_columns(paper=pl.Series([f"p{i}" for i in range(n)]))
+    return frame, ic.Schema(quasi={"age": ic.Intervals(), "paper": None}, sensitive="ill")
+
+
+def test_a_column_that_nothing_is_told_of_is_left_out():
+    frame, schema = with_papers()
+    release = ic.BestCuts(k=20).publish(frame, schema, seed=1)
+    assert release.untold == ["paper"]
+    assert release.training(seed=1).columns == ["age", "ill"]
+    assert release.sample(seed=1).columns == ["age", "paper", "ill"]
+    everything = ic.BestCuts(k=400).publish(frame, schema, seed=1)
+    assert everything.untold == []  # or nothing would be left
+    assert everything.training(seed=1).columns == ["age", "paper", "ill"]
+
+
+def test_evaluate_trains_without_it():
+    frame, schema = with_papers()
+    release = ic.BestCuts(k=20).publish(frame.head(300), schema, seed=1)
+    asked = frame.tail(100)
+    classes = pl.Series(["n", "y"])
+    for test in ("raw", "generalized"):
+        pair = next(training_data(release, asked, classes, training="recommended", test=test, samples=1))
+        assert [block.name for block in pair.train.features.blocks] == ["age"]
+        assert pair.test.frame.columns == ["age"]
+    pair = next(training_data(release, asked, classes, training="samples", samples=1))
+    assert pair.test.frame.columns == ["age", "paper"]
+
+
+def test_each_row_may_be_drawn_several_times():
+    release = ic.BestCuts(k=20).publish(people(), SCHEMA, seed=1)
+    once, thrice = release.training(seed=1), release.training(draws=3, seed=1)
+    assert thrice.height == 3 * once.height
+    assert thrice.head(once.height).equals(once)
+    labels = thrice["ill"].to_numpy().reshape(3, -1)
+    assert (labels == labels[0]).all()
+    for draws in (0, 1.5, True):
+        with pytest.raises(ic.ParameterError, match="draws"):
+            release.training(draws=draws)
+
+
+def test_support_vectors_get_more_draws_of_small_tables_only():
+    frame, schema = with_papers()
+    release = ic.BestCuts(k=20).publish(frame, schema, seed=1)
+    classes = pl.Series(["n", "y"])
+    sizes = {}
+    for name in ("tree", "svc"):
+        learner = classifier(name)
+        pair = next(training_data(release, frame, classes, training="recommended", samples=1, draws=learner.draws))
+        sizes[name] = pair.train.features.n_rows
+    assert sizes == {"tree": 400, "svc": 1200}
+    assert recommended(release, 1.0, 75) == (1.0, 75)
+    assert recommended(release, 1.0, 76) == (1.0, 1)

@@ -45,6 +45,7 @@ from incrowd.evaluate.support_vectors import margins
 
 _NOISE = 1e-10  # of sums such as expected values, as a share of the number
 _SHARPENED = 4.0
+_DRAWS = 3
 _SMALL = 10_000  # rows; below, boosting is cautious
 _MANY_CELLS = 5_000_000  # of the matrix; below, no time is gained
 _MOST_WORK = 1_000_000_000  # numbers that logistic regression looks at: some five seconds
@@ -276,13 +277,13 @@ CLASSIFIERS: dict[str, Classifier] = {
         Classifier("tree", _sklearn(_tree), estimator=_tree),
         Classifier("naive_bayes", _naive_bayes, estimator=_names_only, sharpen=_SHARPENED),
         Classifier("logistic", _sklearn(_logistic, scaled=True), estimator=_logistic),
-        Classifier("svc", _svc, calibrated=False),
-        Classifier("libsvm", _libsvm, calibrated=False),
+        Classifier("svc", _svc, calibrated=False, draws=_DRAWS),
+        Classifier("libsvm", _libsvm, calibrated=False, draws=_DRAWS),
         Classifier("boosting", _sklearn(_boosting), estimator=_boosting),
         Classifier("forest", _sklearn(_forest), estimator=_forest),
         Classifier("j48", _weka("j48"), require=_require_weka),
         Classifier("jrip", _weka("jrip"), require=_require_weka),
         Classifier("nb", _weka("nb"), require=_require_weka, sharpen=_SHARPENED),
-        Classifier("smo", _weka("smo"), calibrated=False, require=_require_weka),
+        Classifier("smo", _weka("smo"), calibrated=False, require=_require_weka, draws=_DRAWS),
     )
 }

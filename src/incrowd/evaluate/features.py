@@ -63,7 +63,7 @@ class Features:
         """Return the rows without one of their columns."""
         kept = np.repeat([block.name != name for block in self.blocks], [block.width for block in self.blocks])
         blocks = tuple(block for block in self.blocks if block.name != name)
-        return Features(self.X[:, kept], blocks, None if self.frame is None else self.frame.drop(name))
+        return Features(self.X[:, kept], blocks, None if self.frame is None else self.frame.drop(name, strict=False))
 
     def is_number(self) -> npt.NDArray[np.bool_]:
         """Tell which columns of the matrix are numbers themselves, not whether one is missing."""

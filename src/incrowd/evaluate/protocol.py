@@ -188,13 +188,13 @@ def judge_release(
         return [{"fold": fold.number, "sample": 0, "training": "its own", **record} for record in records]
     records = []
     rows = cast("RowRelease", release)
-    own = {learner.sharpen for learner in learners} if training == "recommended" else {math.inf}
-    for sharpen in sorted(own, reverse=True):
+    own = {(learner.sharpen, learner.draws) for learner in learners} if training == "recommended" else {(math.inf, 1)}
+    for sharpen, draws in sorted(own, reverse=True):
         pairs = training_data(
             rows, fold.test.source, fold.classes, training=training, test=test, samples=samples, seed=seed,
-            sharpen=sharpen,
+            sharpen=sharpen, draws=draws,
         )  # fmt: skip
-        mine = [learner for learner in learners if training != "recommended" or learner.sharpen == sharpen]
+        mine = [x for x in learners if training != "recommended" or (x.sharpen, x.draws) == (sharpen, draws)]
         for number, pair in enumerate(pairs):
             for learner in mine:
                 start = time.perf_counter()

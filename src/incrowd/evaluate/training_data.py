@@ -2,7 +2,7 @@
 
 ``recommended``
     What `RowRelease.training` gives: rows drawn as below, each with the most frequent class of its cell; for naive
-    Bayes, with a class drawn from sharpened shares (`incrowd.evaluate.classifiers`).
+    Bayes, with a class drawn from sharpened shares, and for support vectors several times (`Classifier`).
 ``samples``
     Concrete rows drawn from the cells and distributions, as in Last et al. 2014, section 5.1; p times.
 ``soft``
@@ -52,6 +52,7 @@ Training = Literal["recommended", "samples", "soft", "cells", "majority_labels"]
 TestRows = Literal["raw", "generalized"]
 
 _MOST_CELLS = 255
+_MOST_DRAWN = 30_000  # rows: support vectors take time that grows with their square
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def training_data(
     samples: int = 10,
     seed: int = 0,
     sharpen: float = math.inf,
+    draws: int = 1,
 ) -> Iterator[TrainTest]:
     """Yield what classifiers are trained on and tested with: one pair per sample, or a single one if nothing is drawn.
 
@@ -87,8 +89,8 @@ def training_data(
         Test rows as they came, with the columns of the release; their class is not used.
     classes
         All classes that there are; see `all_classes`.
-    sharpen
-        Of ``recommended``: see `RowRelease.training`.
+    sharpen, draws
+        Of ``recommended``: see `RowRelease.training`; one draw where more would make more than 30 000 rows.
     """
     check_choice("training", training, Training)
     check_choice("test", test, TestRows)
@@ -99,9 +101,14 @@ def training_data(
     elif training == "cells":
         yield _from_cells(source, asked)
     else:
-        power = {"samples": None, "majority_labels": math.inf}.get(training, sharpen)
+        recipe = {"samples": None, "majority_labels": (math.inf, 1)}.get(training, recommended(release, sharpen, draws))
         for number in range(samples):
-            yield _sampled(source, asked, np.random.SeedSequence((seed, number)), power)
+            yield _sampled(source, asked, np.random.SeedSequence((seed, number)), recipe)
+
+
+def recommended(release: RowRelease, sharpen: float, draws: int) -> tuple[float, int]:
+    """Return how a learner's training rows are drawn: as it likes best, but not too many for it."""
+    return sharpen, draws if draws * release.n_rows <= _MOST_DRAWN else 1
 
 
 def check_choice(name: str, value: object, kind: object) -> None:
@@ -187,16 +194,15 @@ class _Source:
 
 
 def _sampled(
-    source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, sharpen: float | None
+    source: _Source, asked: RowRelease | None, seeds: np.random.SeedSequence, recipe: tuple[float, int] | None
 ) -> TrainTest:
     release = source.release
     first, second = (int(s.generate_state(1)[0]) for s in seeds.spawn(2))
     own = replace(release, kind="polars")
-    drawn = own.sample(seed=first) if sharpen is None else own.training(sharpen=sharpen, seed=first)
-    features = drawn.select([*release.quasi, *source.others])
-    test = source.raw()
-    if asked is not None:
-        test = replace(asked, kind="polars").sample(seed=second).select(features.columns)
+    drawn = own.sample(seed=first) if recipe is None else own.training(sharpen=recipe[0], draws=recipe[1], seed=first)
+    features = drawn.select([name for name in (*release.quasi, *source.others) if name in drawn.columns])
+    test = source.raw() if asked is None else replace(asked, kind="polars").sample(seed=second)
+    test = test.select(features.columns)
     encoding = Encoding.of(features)
     labels = number_of(drawn[source.target], source.classes)
     return TrainTest(Examples(encoding.encode(features), labels, len(source.classes)), encoding.encode(test))

@@ -26,7 +26,7 @@ from incrowd.errors import ParameterError
 from incrowd.evaluate.classifiers import classifier
 from incrowd.evaluate.features import Block, Examples, Features, names_as_numbers
 from incrowd.evaluate.protocol import Fold, Rows, folds, judge_baselines
-from incrowd.evaluate.training_data import Training, TrainTest, number_of, training_data
+from incrowd.evaluate.training_data import Training, TrainTest, number_of, recommended, training_data
 from incrowd.experiments.experiment import Options, Task
 from incrowd.experiments.registry import published
 from incrowd.publish import KACTUS, NHAA, PAIS, BestCuts, InfoGainMondrian, Mondrian, NSVDist, SeqA, TreeAnonymizer
@@ -185,12 +185,12 @@ def run(task: Task) -> dict[str, Any]:
     truth = number_of(asked.target, fold.classes)
     training: Training = task.get("view", "samples")
     if training in ("samples", "recommended") and learner.name in WEKA:
-        sharpen = None if training == "samples" else learner.sharpen
-        pairs = _rows_only(release, fold.classes, asked, task["samples"], draws, sharpen)
+        recipe = None if training == "samples" else recommended(release, learner.sharpen, learner.draws)
+        pairs = _rows_only(release, fold.classes, asked, task["samples"], draws, recipe)
     else:
         pairs = training_data(
             release, asked.source, fold.classes, training=training, samples=task["samples"], seed=draws,
-            sharpen=learner.sharpen,
+            sharpen=learner.sharpen, draws=learner.draws,
         )  # fmt: skip
     # Only accuracies: the other scores of `judge_release` take longer than training does where classes are many.
     if learner.name == NUMBERED:
@@ -247,17 +247,25 @@ def _numbered(pair: TrainTest) -> TrainTest:
 
 
 def _rows_only(
-    release: RowRelease, classes: pl.Series, asked: Rows, samples: int, seed: int, sharpen: float | None
+    release: RowRelease,
+    classes: pl.Series,
+    asked: Rows,
+    samples: int,
+    seed: int,
+    recipe: tuple[float, int] | None,
 ) -> Iterator[TrainTest]:
     """Yield the samples of `training_data` without matrices: Weka takes rows, and matrices take long to make."""
-    test = _unencoded(asked.features)
     target = str(release.target)
     for number in range(samples):
         first = np.random.SeedSequence((seed, number)).spawn(2)[0]
         own = int(first.generate_state(1)[0])
-        drawn = release.sample(seed=own) if sharpen is None else release.training(sharpen=sharpen, seed=own)
-        examples = Examples(_unencoded(drawn.drop(target)), number_of(drawn[target], classes), len(classes))
-        yield TrainTest(examples, test)
+        if recipe is None:
+            drawn = release.sample(seed=own)
+        else:
+            drawn = release.training(sharpen=recipe[0], draws=recipe[1], seed=own)
+        rows = drawn.drop(target)
+        examples = Examples(_unencoded(rows), number_of(drawn[target], classes), len(classes))
+        yield TrainTest(examples, _unencoded(asked.features.select(rows.columns)))
 
 
 def _unencoded(frame: pl.DataFrame) -> Features:

@@ -285,26 +285,40 @@ class RowRelease(Release):
 
         return io.from_polars(sample(self, np.random.default_rng(seed)), self.kind)
 
-    def training(self, *, sharpen: float = math.inf, seed: int | None = None) -> Any:  # noqa: ANN401
+    def training(self, *, sharpen: float = math.inf, draws: int = 1, seed: int | None = None) -> Any:  # noqa: ANN401
         """Return the one obvious frame to train a classifier on.
 
         Quasi-identifiers are concrete, drawn as in `sample`, and every row has the most frequent class of its cell (of
         small groups the likeliest, seen together with ten rows of the whole table): a learner then sees what the
-        release knows, without the noise of single rows. It is as good for trees, rules, boosting and support vectors.
-        Learners that add up evidence, such as naive Bayes, do a little better with ``sharpen=4``. The class is not to
-        be counted or analysed: take `frame` for that.
+        release knows, without the noise of single rows. It is as good for trees, rules and boosting. Learners that add
+        up evidence, such as naive Bayes, do a little better with ``sharpen=4``; those that look at distances, such as
+        support vectors, with ``draws=3``, because few points tell them little of how far a cell reaches. The class is
+        not to be counted or analysed: take `frame` for that.
+
+        A column of which every row shows the whole domain is left out (`untold`): values drawn for it would be noise,
+        which kernels and distances take for information. Give the learner the same columns of test rows.
 
         Parameters
         ----------
         sharpen
             Power to which the shares of the classes in a cell are raised before the class is drawn from them; 1 draws
             as `sample` does, infinity takes the largest (of tied ones the first).
+        draws
+            How many concrete rows are drawn for each row.
         seed
             Of the draws.
         """
         from incrowd.release.soft import draw_training  # noqa: PLC0415
 
-        return io.from_polars(draw_training(self, np.random.default_rng(seed), sharpen), self.kind)
+        return io.from_polars(draw_training(self, np.random.default_rng(seed), sharpen, draws), self.kind)
+
+    @property
+    def untold(self) -> list[str]:
+        """Quasi-identifiers of which every row shows the whole domain; none if nothing else is left to learn from."""
+        whole = np.array([h.n_leaves - 1 for h in self.hierarchies])
+        hidden = ((self.cell_lo == 0) & (self.cell_hi == whole)).all(axis=0)
+        names = [name for name, is_hidden in zip(self.quasi, hidden, strict=True) if is_hidden]
+        return names if len(names) < len(self.quasi) or self.features[1] else []
 
     def cell_class_counts(self) -> tuple[Floats, pl.Series]:
         """Return how often each class occurs in each cell, as published, and the class values."""
