@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd import workflow
 from incrowd.errors import InputError
+from incrowd.manifest import FORMATS
 
 KEPT = Path(__file__).parent / "kept" / "format-2"
 PEOPLE = Path(__file__).parents[1] / "docs" / "people.csv"
@@ -40,6 +42,38 @@ def test_kept_projections_are_read():
     release = ic.Release.load(KEPT / "projections")
     assert [frame.height for frame in release.frames] == [24] * len(release.parts)
     assert release.classifier() is not None
+
+
+@pytest.mark.parametrize(
+    ("folder", "original", "promised"),
+    [
+        ("format-3/rows", PEOPLE, "k = 4, l = 1.2 for 'job', l = 1.5 for 'disease'"),
+        ("format-4/rows", PEOPLE, "k = 4, beta = 3, delta = 3"),
+        ("format-4/tree", PEOPLE, "k = 4, t = 0.5 (tree)"),
+        ("format-5/january", KEPT.parent / "format-5" / "january.csv", "k = 2, l = 2, m = 2 over all releases"),
+        ("format-5/february", KEPT.parent / "format-5" / "february.csv", "k = 2, l = 2, m = 2 over all releases"),
+    ],
+)
+def test_newer_formats_are_kept_too(folder, original, promised):
+    release = ic.Release.load(KEPT.parent / folder)
+    assert release.manifest.format == int(folder[7])
+    assert release.manifest.promises == promised
+    assert release.private is not None
+    after = KEPT.parent / "format-5" / "january.private" if folder.endswith("february") else None
+    verdict = workflow.verify(KEPT.parent / folder, original, after=after)
+    assert (verdict.ok, verdict.unchecked) == (True, []), str(verdict)
+
+
+def test_every_format_is_kept():
+    assert sorted(each.name for each in KEPT.parent.iterdir() if each.is_dir()) == [f"format-{n}" for n in FORMATS]
+
+
+@pytest.mark.parametrize("name", ["format-2", "format-3", "format-4", "format-5"])
+def test_kept_schemas_are_read(tmp_path, name):
+    schema = ic.Schema.from_toml(KEPT.parent / name / "people.toml")
+    assert (schema.identifiers, "disease" in schema.secrets) == (["name"], True)
+    schema.to_toml(tmp_path / "again.toml")
+    assert ic.Schema.from_toml(tmp_path / "again.toml") == schema
 
 
 def test_a_kept_schema_is_read_and_publishes(tmp_path):

@@ -188,11 +188,18 @@ def test_a_call_that_fails_is_not_saved_and_a_verdict_is(home, monkeypatch, caps
         ("postgresql://ann:p%40ss/w?rd@host/db", "postgresql://ann@host/db"),
         ("postgresql://:secret@host/db", "postgresql://@host/db"),
         ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
-        ("people:secret@x.csv", "people:secret@x.csv"),
+        ("people:secret@x.csv", "people@x.csv"),
     ],
 )
-def test_passwords_are_not_kept(url, kept):
+def test_passwords_are_not_kept(tmp_path, monkeypatch, url, kept):
+    monkeypatch.chdir(tmp_path)
     assert settings.without_password(url) == kept
+
+
+def test_a_file_keeps_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("people:secret@x.csv").touch()
+    assert settings.without_password("people:secret@x.csv") == "people:secret@x.csv"
 
 
 @pytest.mark.filterwarnings("ignore")  # SQLite knows no passwords

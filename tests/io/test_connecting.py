@@ -10,9 +10,9 @@ from sqlalchemy.dialects import mssql, mysql, postgresql, sqlite
 from incrowd.cli.settings import without_password
 from incrowd.errors import InputError, MissingDependencyError
 from incrowd.io import read
-from incrowd.io.connecting import opened, public_url, split_table
+from incrowd.io.connecting import Database, opened, public_url, split_table
 from incrowd.io.covers import TYPES, StoredColumn
-from incrowd.io.database_errors import cause_of
+from incrowd.io.database_errors import cause_of, explain
 from incrowd.io.database_rows import sql_table
 from incrowd.io.places import find_place, place_of
 
@@ -141,6 +141,40 @@ def test_statements_of_servers(dialect, words):
 )
 def test_causes_of_other_servers(raised, cause):
     assert cause_of(Exception(*raised)) == cause
+
+
+@pytest.mark.parametrize(
+    ("url", "raised", "fact", "hint"),
+    [
+        (
+            "mysql://u@h/d",
+            (1146, "Table 'd.poeple' doesn't exist"),
+            "has no table 'd.poeple'",
+            "did you mean 'people'?",
+        ),
+        ("mysql://u@h/d", (1054, "Unknown column 'x' in 'SELECT'"), "has no column 'x'", "check the names"),
+        ("mysql://u@h/d", (1142, "CREATE command denied"), "does not let you", "insert, delete on d.* to u"),
+        (
+            "mssql+pyodbc://u@h/d",
+            ("42S02", "[42S02] Invalid object name 'poeple'. (208)"),
+            "table 'poeple'",
+            "'people'?",
+        ),
+        (
+            "mssql+pyodbc://u@h/d",
+            (262, "CREATE TABLE permission denied"),
+            "does not let you",
+            "delete on schema::dbo to u",
+        ),
+        ("postgresql+psycopg://u@h/d", ("permission denied",), "does not let you", "grant create on schema ... to u"),
+    ],
+)
+def test_words_about_servers(url, raised, fact, hint):
+    url = sa.make_url(url)
+    database = Database(None, url, str(url), "The database 'd'")
+    error = explain(Exception(*raised), database, doing="write the table 't'", tables=["people"])
+    assert fact in error.fact
+    assert hint in error.hint
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.errors import InputError
-from incrowd.io import database_tables, read
+from incrowd.io import database_tables, read, write
 
 pytestmark = pytest.mark.slow
 PEOPLE = pl.DataFrame(
@@ -106,6 +106,7 @@ def test_what_fails_midway_is_taken_back(server, release, tmp_path, monkeypatch)
         (("shop", "nowhere"), "select 1", "has no database 'nowhere', or it is closed to you"),
         (("127.0.0.1", "no-such-host.invalid"), "select 1", "There is no host named"),
         (("bob", "bob"), "select * from nobody", "has no table 'shop.nobody'"),
+        (("bob", "bob"), "select nope from information_schema.tables", "has no column 'nope'"),
         (("bob", "bob"), "with x as (select 1) select * from x into outfile 'x'", "acts on more than"),
         (("bob", "bob"), "explain select * from nobody for update", "would change something"),
     ],
@@ -114,3 +115,13 @@ def test_errors_of_mariadb(server, change, query, fact):
     with pytest.raises(InputError, match=fact) as caught:
         read(server.replace(*change), query=query)
     assert "geheim" not in str(caught.value)
+
+
+def test_what_a_right_or_a_name_lacks_is_in_the_hint(server):
+    write(PEOPLE, server, table="people")
+    with pytest.raises(InputError, match="has no table") as caught:
+        read(f"{server}#poeple")
+    assert caught.value.hint == "did you mean 'people'?"
+    with pytest.raises(InputError, match="does not let you write the table") as caught:
+        write(PEOPLE, server, table="mysql.people")
+    assert "grant create, drop, select, insert, delete on mysql.* to bob" in caught.value.hint

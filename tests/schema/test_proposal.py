@@ -66,6 +66,34 @@ def test_codes_and_numbers_are_told_apart(name, values, kind, type_, why):
     assert why in found_why
 
 
+AGES = [7 * i % 90 for i in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind", "type_", "why"),
+    [
+        ("age", [*padded(AGES[3:], 2), "999", "999", "999"], "intervals", "int", "'999' in 3 rows may mean missing"),
+        ("age", [*padded(AGES[3:], 2), "-9", "-9", "-9"], "intervals", "int", "'-9' in 3 rows may mean missing"),
+        ("age", [*padded(AGES[3:], 2), "100", "101", "104"], "intervals", "int", "numbers with leading zeros"),
+        ("age", [str(age) for age in AGES], "intervals", "int", "the source keeps them as text"),
+        ("pay", [f"{age / 10}" for age in AGES], "intervals", "float", "the source keeps them as text"),
+        ("zip", [str(10_000 + age) for age in AGES], "prefixes", "str", "postal codes"),
+        (
+            "icd",
+            [*[f"{'ABC'[i % 3]}{10 + i % 90}" for i in range(N - 3)], *["-9"] * 3],
+            "by_class",
+            "str",
+            "missing = [-9]",
+        ),
+        ("nace", ["01", "011", "012", "02", "021", "10", "101", "11"] * (N // 8), "by_class", "str", "distinct"),
+    ],
+)
+def test_numbers_in_text_of_several_lengths(name, values, kind, type_, why):
+    role, found_kind, found_type, found_why = proposed(name, values)
+    assert (role, found_kind, found_type) == ("quasi", kind, type_)
+    assert why in found_why
+
+
 @pytest.mark.parametrize(
     "values",
     [padded(RNG.sample(range(10**6), N), 7), [f"P{number:05d}" for number in RNG.sample(range(10**5), N)]],
@@ -88,6 +116,11 @@ def test_numbers_of_people_stay_identifiers(values):
         ([1.5, 2.5, 3.5, 999.0, 999.0, 999.0], ["999"]),
         ([-20, -15, -9, -9, -9, 3], []),  # temperatures
         (["a", "unknown", "k.A.", "k.A.", "n/a", ".", "b"], [".", "n/a", "k.A.", "unknown"]),
+        (
+            ["inconnu", "Inconnu", "a", "Keine Angabe", "NO ANSWER", "無回答"],
+            ["無回答", "NO ANSWER", "Keine Angabe", "inconnu", "Inconnu"],
+        ),
+        (["A01", "B02", "-9", "-9", "-9", "999"], ["-9"]),
         ([None, None], []),
     ],
 )

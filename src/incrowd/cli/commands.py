@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from incrowd.cli import logs, settings
 from incrowd.cli.exits import answer_in_json
+from incrowd.cli.secrecy import remember
 from incrowd.errors import ParameterError
 
 CONFIG = "incrowd.config"
@@ -97,6 +98,7 @@ def _read(ctx: typer.Context, _parameter: typer.CallbackParam, value: str | None
     if file is not None:
         ctx.meta[CONFIG] = file
         ctx.default_map = settings.read_settings(ctx, file)
+        remember([ctx.default_map])
 
 
 def _open_log(ctx: typer.Context, _parameter: typer.CallbackParam, value: Path | None) -> None:

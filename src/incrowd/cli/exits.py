@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from incrowd.cli.secrecy import hide_all, hiding, remember
 from incrowd.cli.terms import as_options, explain_usage, is_usage_error
 from incrowd.errors import (
     Cancelled,
@@ -92,11 +93,12 @@ def run() -> None:
     """Run the command line and leave with its exit code."""
     global _state  # noqa: PLW0603 - one command line per process
     _state = _State()
-    with _handlers(), warnings.catch_warnings():
+    with _handlers(), warnings.catch_warnings(), hiding():
         warnings.simplefilter("ignore", PrivacyWarning)  # what matters is in the result
         warnings.simplefilter("ignore", QualityWarning)
         problem: BaseException | None = None
         try:
+            remember(sys.argv[1:])
             _escape_unknown_characters()
             from incrowd.cli.commands import whole_command
 
@@ -143,7 +145,7 @@ def _end(error: BaseException) -> int:
         fact = f"Could not read or write {where}: {os.strerror(error.errno) if error.errno else type(error).__name__}"
         return complain(InputError(fact, "correct the cause and run it again"), BAD_INPUT)
     if os.environ.get("INCROWD_TRACEBACK"):
-        traceback.print_exception(error)
+        _tell(hide_all("".join(traceback.format_exception(error))))
     last = traceback.extract_tb(error.__traceback__)[-1]
     fact = f"Unexpected {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
     return complain(IncrowdError(fact, _REPORT), FAULT)

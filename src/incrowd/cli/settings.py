@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import ParameterError
+from incrowd.passwords import holds_password, without_passwords
 
 FILE = "incrowd.toml"
 """Read in the current folder if no other file is named."""
@@ -26,8 +27,6 @@ ABOUT_CALLS = ("config", "save-config", "help")
 
 _TYPED_ONLY = {"trust": "it runs the code that is in a file, so it is said for one file at a time"}
 _SECRET: dict[tuple[str, ...], str] = {("publish", "seed"): "the seed"}
-_PASSWORD = re.compile(r"^([a-z][\w+.-]*(?:://|:/(?!/)|//|:(?!/))[^/@:]*):.*@", re.IGNORECASE)  # mistyped ones too
-_SECRET_QUERY = re.compile(r"([?&])[^=&]*(?:passw|pwd|token|secret|key)[^=&]*=[^&]*", re.IGNORECASE)
 
 
 def key_of(parameter: Any) -> str:  # noqa: ANN401 - typer may bring its own click, so its classes have no fixed home
@@ -208,11 +207,13 @@ def without_password(text: str) -> str:
     >>> without_password("postgresql://ann:secret@host/db?sslmode=require&password=x")
     'postgresql://ann@host/db?sslmode=require'
     """
-    if "://" not in text:
-        return _PASSWORD.sub(r"\1@", text)
-    head, mark, query = _PASSWORD.sub(r"\1@", text).partition("?")
-    kept = [part for part in query.split("&") if not _SECRET_QUERY.match(f"?{part}")]
-    return head + (mark + "&".join(kept) if kept and mark else "")
+    if "://" not in text and Path(text).exists():
+        return text
+    head, mark, query = text.partition("?")
+    if "://" in head and mark:
+        kept = [part for part in query.split("&") if not holds_password(part)]
+        text = head + ("?" + "&".join(kept) if kept else "")
+    return without_passwords(text)
 
 
 def _siblings(context: Any) -> list[str]:  # noqa: ANN401

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from incrowd.errors import InputError, MissingDependencyError
+from incrowd.passwords import holds_password
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -142,7 +143,7 @@ def refuse_broken_url(text: object) -> None:
         if plain in (*_SERVERS, "postgres") and not Path(text).exists():
             fact = f"The address has too few slashes after '{plain}:'"
             raise InputError(fact, _example(plain))
-        if re.match(r"[A-Za-z][A-Za-z0-9+.\-]+:?/{0,2}[^/\s]*:[^\s]*@", text):
+        if holds_password(text) and not Path(text).exists():
             fact = "The address looks like that of a database, but has no '://' after its kind"
             raise InputError(fact, _example("postgresql"))
         return

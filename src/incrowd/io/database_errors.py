@@ -73,7 +73,8 @@ _CAUSES = (
 )  # fmt: skip
 _NAMED = re.compile(
     r"no such (?:table|column): (\S+)|(?:relation|column) \"([^\"]+)\" does not exist|"
-    r"table with name (\S+) does not exist|table '([^']+)' doesn't exist",
+    r"table with name (\S+) does not exist|table '([^']+)' doesn't exist|unknown column '([^']+)'|"
+    r"invalid (?:object|column) name '([^']+)'",
     re.IGNORECASE,
 )
 
@@ -108,7 +109,10 @@ def explain(error: BaseException, database: Database, *, doing: str, tables: lis
     url, label = database.url, database.label
     cause, server = cause_of(error), _server(url)
     user, name = url.username or "", _named(error)
-    near = get_close_matches(name.strip("'"), tables or (), n=1)
+    wanted = name.strip("'")
+    near = get_close_matches(wanted, tables or (), n=1) or get_close_matches(
+        wanted.rpartition(".")[2], tables or (), n=1
+    )
     listed = f"; the tables are {', '.join(tables[:SHOWN])}" if tables else ""
     guess = f"did you mean '{near[0]}'?" if near else f"check the name{listed}"
     who = f" of user '{user}'" if user else ""
@@ -196,10 +200,16 @@ def _schema(doing: str) -> str:
 def _rights(database: Database, doing: str) -> str:
     if database.file is not None:
         return f"check that the folder '{database.file.parent}' exists and that you may write and read there"
-    named = re.search("'(.+)'", doing)
-    right = (
-        f"create on schema {_schema(doing)}"
-        if doing.startswith("write")
-        else f"select on {named[1] if named else '...'}"
-    )
+    named, schema = re.search("'(.+)'", doing), _schema(doing)
+    right = f"select on {named[1] if named else '...'}"
+    if doing.startswith("write"):
+        named_schema = None if schema == "..." else schema
+        right = {
+            "mysql": f"create, drop, select, insert, delete on {named_schema or database.url.database}.*",
+            "mssql": f"alter, select, insert, delete on schema::{named_schema or 'dbo'}",
+        }.get(_family(database.backend), f"create on schema {schema}")
     return f"ask its owner for the right: grant {right} to {database.url.username or 'you'}"
+
+
+def _family(backend: str) -> str:
+    return "mysql" if backend == "mariadb" else backend

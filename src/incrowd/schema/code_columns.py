@@ -14,6 +14,7 @@ _CODED = re.compile(r"icd|diag|naics|isco|nace|nuts|lsoa|commune|fips|hs_?code|a
 _ICD = r"^[A-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
 _LETTERS_DIGITS = r"^[A-Za-z]{1,3}[ -]?\d[0-9A-Za-z]*([. -][0-9A-Za-z]+)?$"
 _LONGEST = 10
+_WHOLE = r"^-?\d{1,10}$"
 _FEW_DIGITS = 3  # numbers of up to three digits count or measure something
 _DENSE = 0.3  # share of the numbers between the least and the greatest that occur, from which they measure something
 _FEW_ROWS = 20
@@ -52,12 +53,31 @@ def find_code_column(values: pl.Series) -> CodeColumn | None:
     if values.dtype != pl.String:
         return None
     text = distinct.str.strip_chars(" ")
-    widths = text.str.len_chars()
-    if text.str.contains(r"^\d{1,10}$").all() and widths.n_unique() == 1:
-        return _digits(values, text, int(widths[0]))
-    if widths.max() > _LONGEST:  # type: ignore[operator]
+    width = padded_width(text)
+    if width is not None:
+        return _digits(values, text, width)
+    if text.str.len_chars().max() > _LONGEST:  # type: ignore[operator]
         return None
     return _letters(values, text)
+
+
+def padded_width(text: pl.Series) -> int | None:
+    """Return to how many digits numbers are filled up with zeros in front; None if they are not, or are no numbers.
+
+    Longer numbers begin with another digit (05 and 99 beside 100, or 999 for unknown); those below zero count for
+    nothing, because -9 is rarely written as -09.
+
+    >>> padded_width(pl.Series(["05", "99", "100", "-9"])), padded_width(pl.Series(["01", "011", "012"]))
+    (2, None)
+    """
+    if not text.str.contains(_WHOLE).all():
+        return None
+    digits = text.filter(~text.str.starts_with("-"))
+    widths = digits.str.len_chars()
+    width = widths.min()
+    if width is None or digits.filter(widths > width).str.starts_with("0").any():
+        return None
+    return int(width) if len(digits.filter(widths == width)) > len(digits) / 2 or widths.n_unique() == 1 else None  # type: ignore[arg-type]
 
 
 def _digits(values: pl.Series, text: pl.Series, width: int) -> CodeColumn | None:

@@ -35,7 +35,9 @@ _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _LOCAL_DATE = r"^\d{1,2}([./-])\d{1,2}[./-](\d{4}|\d{2})$"
 _NUMBER = r"[+-]?\d[\d.,'\s]*"
 _WITH_UNIT = rf"^\s*(?:[$€£¥]\s*{_NUMBER}|{_NUMBER}(?:[%‰°$€£¥]|[a-zA-Z]{{1,3}}))\s*$"
-_PADDED = r"^\d{1,10}$"
+_PADDED = r"^-?\d{1,10}$"
+_MEASURED = (pl.Int64, pl.Float64)
+_AS_TEXT = "; the source keeps them as text"
 _TAKEN = "; texts listed in missing_tokens count as missing"
 _TARGET = "you named it as the class to predict: it is released as it is, and whoever knows it may use it to link rows"
 
@@ -88,7 +90,8 @@ def _among_numbers(frame: pl.DataFrame) -> list[str]:
     found: list[str] = []
     for column in frame.iter_columns():
         if column.dtype == pl.String() and _is_typed(without_tokens(column, WORDS)):
-            found += [token for token in WORDS if token not in found and (column == token).any()]
+            there = set(column.filter(column.is_in(list(WORDS))).unique())
+            found += [token for token in WORDS if token in there and token not in found]
     return found
 
 
@@ -107,6 +110,10 @@ def _attribute(column: pl.Series, missing_tokens: tuple[str, ...], *, has_class:
         column = found
     values = column.drop_nulls()
     code = find_code_column(values)
+    if code is None and column.dtype == pl.String() and guessed(column).dtype in _MEASURED:  # a database's text
+        column, note = guessed(column), note + _AS_TEXT
+        values = column.drop_nulls()
+        code = find_code_column(values)
     if code is not None and code.numbers:
         column = values = values.str.strip_chars(" ").cast(pl.Int64())
     kind, distinct = type_of(column), values.n_unique()

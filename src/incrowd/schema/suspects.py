@@ -13,9 +13,21 @@ import polars as pl
 
 from incrowd.errors import counted
 
-WORDS = ("?", "-", ".", "NA", "N/A", "n/a", "na", "n.a.", "null", "NULL", "None", "k.A.", "k. A.", "keine Angabe",
-         "unknown", "Unknown", "UNKNOWN", "unbekannt", "Unbekannt", "not known", "missing", "不明")  # fmt: skip
+_MARKS = ("?", "-", ".", "NA", "N/A", "n/a", "na", "n.a.", "#N/A", "null", "NULL", "None", "k.A.", "k. A.", "k.a.",
+          "s/d", "N/D", "n/d", "n.d.", "不明", "無回答", "未回答", "該当なし")  # fmt: skip
+_PHRASES = (
+    "unknown", "not known", "missing", "not stated", "not available", "not applicable", "no answer", "no response",
+    "refused", "don't know", "unspecified", "keine angabe", "unbekannt", "weiß nicht", "keine antwort", "fehlend",
+    "inconnu", "inconnue", "non renseigné", "non précisé", "sans réponse", "ne sait pas", "desconocido", "desconocida",
+    "sin respuesta", "no consta", "sconosciuto", "non noto", "desconhecido", "onbekend", "okänd", "nieznany",
+)  # fmt: skip
+WORDS = tuple(
+    dict.fromkeys(
+        (*_MARKS, *(form for each in _PHRASES for form in (each, each.capitalize(), each.title(), each.upper())))
+    )
+)
 """Texts that often mean missing."""
+_CODES = ("-1", "-2", "-7", "-8", "-9", "-88", "-99", "-999", "-9999", "999", "9999", "99999")  # among names and codes
 _NUMBERS = (-1, -2, -7, -8, -9, -88, -99, -999, -9999, 8, 9, 88, 98, 99, 888, 998, 999, 9998, 9999, 99999)
 _FEWEST = 3  # rows with a number that are no coincidence
 _APART = 0.1  # distance from the other values, as a share of their range
@@ -54,9 +66,11 @@ def find_suspects(column: pl.Series) -> list[Suspect]:
     if column.dtype != pl.String:
         return []
     text = column.str.strip_chars(" ")
-    found = text.filter(text.is_in(list(WORDS)).fill_null(value=False)).value_counts(name="rows")
+    found = text.filter(text.is_in([*WORDS, *_CODES]).fill_null(value=False)).value_counts(name="rows")
     rows = dict(found.rows())
-    return [Suspect(column.name, word, rows[word]) for word in WORDS if word in rows]
+    words = [word for word in WORDS if word in rows]
+    codes = [code for code in _CODES if rows.get(code, 0) >= _FEWEST]
+    return [Suspect(column.name, each, rows[each]) for each in (*words, *codes)]
 
 
 def line_for(suspects: Sequence[Suspect]) -> str:

@@ -22,7 +22,7 @@ _HEAD = """\
 #   sensitive   what must not be learned about a person; a single one is also the class to predict, unless target says
 #               otherwise; l, l_kind, t, alpha, beta or delta here hold for this column, whatever publish is asked for
 #   other       released as it is
-# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
+# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, by_class, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
