@@ -101,6 +101,7 @@ def in_pages(text: str) -> str:
     "'age' has '99', which may mean missing; if so, tick it on the page Data."
     """
     text = re.sub(r"\bset missing = \[.*\](?: in the schema)?", "tick it on the page Data", text)
+    text = text.replace("ask for l as well", "publish again with a diversity (l), such as 1.5")
     return text.replace(" (docs: hierarchies)", "").replace("make it quasi", "it may recognize people")
 
 
