@@ -115,7 +115,7 @@ def revise(project: Project, form: Form) -> Response:
         project.revise(
             {name: form.text(f"role-{number}") for number, name in names if f"role-{number}" in form.fields},
             {name: form.text(f"kind-{number}") for number, name in names if form.text(f"kind-{number}")},
-            {str(number): name for number, name in names}.get(form.text("target"), ""),
+            {str(number): name for number, name in names}.get(form.text("target")) if "target" in form.fields else None,
         )
     except IncrowdError as error:
         if not form.is_live:

@@ -116,11 +116,18 @@ function roles() {
     if (mine === counting) show(text, response.ok);
   }
 
+  // Only what was changed here is sent: another tab may have changed the rest.
+  const changed = new Set();
+  form.addEventListener("formdata", (event) => {
+    for (const name of [...event.formData.keys()]) if (!changed.has(name)) event.formData.delete(name);
+  });
   const ask = asking(form, form.action, show);
   const boards = document.querySelectorAll(".board");
   form.addEventListener("change", (event) => {
     const select = event.target;
+    changed.add(select.name);
     if (select.matches("[data-role-of]")) {
+      changed.add(`kind-${select.id.slice(5)}`);
       select.closest("tr").dataset.role = select.value;
       const column = document.querySelector(`.board li[data-number="${select.id.slice(5)}"]`);
       document.querySelector(`.board[data-role="${select.value}"] ul`).append(column);
