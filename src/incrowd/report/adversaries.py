@@ -98,7 +98,7 @@ def _line(finding: Finding, manifest: Manifest, rating: Rating) -> AttackLine:
         name=finding.attack,
         family=family,
         idea=idea,
-        knows=finding.knows if shown else "",
+        knows=_knows(finding) if shown else "",
         outcome=finding.outcome,
         reason=_capital(finding.why) if rating.exact else _reason(finding, manifest, ours=ours),
         what=_what(finding, rating) if is_about_people else "",
@@ -109,6 +109,11 @@ def _line(finding: Finding, manifest: Manifest, rating: Rating) -> AttackLine:
         rows=tuple(row + 1 for row in finding.at_risk[:_MOST_ROWS]) if rating.exact else (),
         numbers=dict(finding.numbers) if rating.exact else {},
     )
+
+
+def _knows(finding: Finding) -> str:
+    """Return what an adversary knows, without the word of the trade for columns that recognize people."""
+    return finding.knows.replace("'s quasi-identifiers", "'s values in the columns that recognize people")
 
 
 def _what(finding: Finding, rating: Rating) -> str:
