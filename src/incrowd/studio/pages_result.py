@@ -44,7 +44,8 @@ def tradeoff(project: Project, form: Form) -> Response:
     found = job.result if job is not None and job.state == "done" else None
     return render(
         "tradeoff.html", project=project, job=job, given=given, quick=[(n, _WORDS[n]) for n in _QUICK],
-        words=_WORDS, classifiers=_CLASSIFIERS, schema=schema, found=found, charts=[] if found is None else charts_of(found),
+        words=_WORDS,
+        classifiers=_CLASSIFIERS, schema=schema, found=found, charts=[] if found is None else charts_of(found),
         error=_error(project, job), here="tradeoff", form=form,
     )  # fmt: skip
 

@@ -139,7 +139,7 @@ class Project:
         self.propose()
 
     def revise(self, roles: Mapping[str, str], kinds: Mapping[str, str], target: str | None) -> None:
-        """Change roles, hierarchies and the class (``None`` leaves it); what is not named stays as another tab left it."""
+        """Change roles, hierarchies and the class; what is not named (``None``) stays as another tab left it."""
         with self.lock:
             self._revise(roles, kinds, target)
 
