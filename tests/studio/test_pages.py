@@ -73,7 +73,7 @@ def test_what_a_tab_does_not_send_stays_as_another_tab_left_it(visitor):
 
 
 def test_numbers_of_a_large_table_come_after_the_rest(visitor, monkeypatch):
-    monkeypatch.setattr("incrowd.studio.pages_table._AT_ONCE", 10)
+    monkeypatch.setattr("incrowd.studio.pages_table.AT_ONCE", 10)
     project = visitor.add()
     answer = visitor.post(f"/p/{project.id}/revise", data={"role-1": "identifier"}, headers={"X-Studio": "live"})
     assert "data-later" in answer.text

@@ -19,6 +19,9 @@ STEPS = (
     ("result", "Result"), ("models", "Models"),
 )  # fmt: skip
 
+AT_ONCE = 200_000
+"""Rows of which unique people are counted, and values of a column, within a fifth of a second."""
+
 _STAGES = {"tasks": "trying methods", "starting": "starting", "waiting": "waiting for another run"}
 
 

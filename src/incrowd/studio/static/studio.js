@@ -235,6 +235,19 @@ function builder() {
     }
   }
 
+  // The picture of a large table comes after the rest, unless somebody was quicker.
+  async function draw(address) {
+    const response = await fetch(address);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (!response.ok || !place.querySelector("[data-later]")) return;
+    for (const id of ["preview", "saving"]) {
+      document.getElementById(id).replaceChildren(...page.getElementById(id).childNodes);
+    }
+    draggable();
+  }
+
+  const later = place.querySelector("[data-later]");
+  if (later) draw(later.dataset.later);
   draggable();
 }
 
