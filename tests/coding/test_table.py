@@ -111,6 +111,12 @@ def test_the_text_nan_is_missing():
     assert encode(["1", "nan", "2.5"], ic.Intervals()).hierarchies[0].leaves.to_list() == [None, 1.0, 2.5]
 
 
+def test_spaces_around_a_text_are_part_of_it_in_other_rows_too():
+    frame = pl.DataFrame({"q": [" a ", " a ", "b", "b"], "s": list("xyxy")})
+    release = ic.Mondrian(k=2).publish(frame, ic.Schema(quasi={"q": ic.Intervals()}, sensitive="s"), seed=1)
+    assert release.loss("lm", original=frame) == release.loss("lm")
+
+
 def test_supervised_hierarchies_see_the_target():
     frame = pl.DataFrame({"q": list(range(40)), "s": ["a"] * 20 + ["b"] * 20})
     table = Table.encode(frame, ic.Schema(quasi={"q": ic.mdl()}, sensitive="s"))

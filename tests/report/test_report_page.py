@@ -77,7 +77,10 @@ def test_a_page_needs_nothing_else(page):
     for _, attributes, _ in found.elements:
         assert not {"src", "href", "srcset", "action", "data", "xlink:href"} & set(attributes)
         assert not any(name.startswith("on") for name in attributes)
-    assert "http" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'"} in (
+        found.all("meta")
+    )
     assert "//" not in page.replace("<!DOCTYPE html>", "")
     assert "url(" not in STYLE
     assert "@import" not in STYLE

@@ -13,7 +13,7 @@ import incrowd as ic
 from incrowd.attacks import AttackReport, Finding, Score
 from incrowd.manifest import Guarantee
 from incrowd.report.adversaries import adversaries_of, default_attacks
-from incrowd.report.making import command_of
+from incrowd.report.making import command_of, making_of
 from incrowd.report.promise import promise_of
 from incrowd.report.rates import Rating
 
@@ -114,10 +114,22 @@ def test_an_attack_that_succeeds_is_told_without_its_numbers_and_rows():
     assert "17" not in line.reason
     assert (line.rows, line.numbers) == ((), {})
     assert (line.claimed.text, line.right.text) == ("about 40%", "about 30%")
-    assert (line.baseline.text, line.at_risk.text) == ("fewer than 10 people", "fewer than 10 people")
+    assert line.baseline.text == "fewer than 10 people"
+    for few in (0, 1, 2, 9):  # whether there is anybody at all is about fewer than k people
+        risky = AttackReport("mondrian", manifest.guarantees, 100, (_finding(n_at_risk=few),))
+        assert adversaries_of(risky, manifest, Rating(10), ()) == told
     (exact,) = adversaries_of(attacked, manifest, Rating(10, exact=True), ()).lines
     assert exact.reason == "Row 17 fits 1 person."
+    assert exact.at_risk.text == "8.3%"
     assert (exact.rows, exact.numbers) == ((17, 5), {"people_below_k": 3})
+
+
+def test_which_classifier_did_best_with_the_original_is_not_told():
+    manifest, told = KINDS["rows"]().manifest, []
+    for name in ("naive Bayes", "a decision tree"):
+        finding = _finding(attack="classifier", success=Score(f"value predicted by {name}", 30, 100, 100))
+        told.append(adversaries_of(AttackReport("m", (), 100, (finding,)), manifest, Rating(4), ()))
+    assert told[0] == told[1]
 
 
 def test_an_attack_of_another_package_is_told_by_its_outcome_alone():
@@ -196,6 +208,13 @@ def test_the_printed_command_makes_such_a_release(method, tmp_path, monkeypatch)
     again = ic.Release.load("release")
     assert again.manifest.method == release.manifest.method
     assert again.manifest.guarantees == release.manifest.guarantees
+
+
+def test_rows_of_a_series_add_up():
+    manifest = KINDS["rows"]().manifest
+    told = dict(making_of(replace(manifest, rows=replace(manifest.rows, released=26, filler=2)), {}).rows)
+    filler = told["Of these, rows about nobody, which keep the groups of a series even"]
+    assert told["Rows of the original"] == told["Suppressed"] + told["Released"] - filler
 
 
 def test_a_command_of_a_strange_method_can_still_be_pasted():

@@ -191,7 +191,7 @@ def test_a_run_is_found_again_cancelled_and_alone_in_its_tab(home, person, tmp_p
 
 
 @pytest.mark.slow
-def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, person, tmp_path):
+def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, person, axe, tmp_path):
     from incrowd.datasets import adult
 
     odd = {f"年{m} <b>": [(i * (m + 3)) % (3 + m % 9) for i in range(400)] for m in range(198)}
@@ -204,6 +204,7 @@ def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, per
             box.click()
         person.press("Next: roles of the columns")
         person.sees("people are the only ones")
+        assert person.problems(axe) == []  # lists of many columns scroll
         person.go("tradeoff")
         person.write("k", k)
         person.press("Try them")

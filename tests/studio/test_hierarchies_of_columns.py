@@ -55,6 +55,17 @@ def test_every_quasi_identifier_has_a_picture(visitor):
     assert visitor.get(f"/p/{project.id}/hierarchies?column=5").status_code == 400  # the sensitive column
 
 
+def test_the_picture_of_a_large_table_comes_after_the_rest(visitor, monkeypatch):
+    monkeypatch.setattr("incrowd.studio.pages_hierarchies.AT_ONCE", 10)
+    project = visitor.add()
+    page = f"/p/{project.id}/hierarchies?column=2"
+    first = visitor.get(page).text
+    assert 'data-later="?column=2&amp;drawn=yes"' in first
+    assert "101**" not in first
+    assert "101**" in visitor.get(f"{page}&drawn=yes").text
+    assert "101**" in visitor.get(page).text  # it is drawn once
+
+
 @pytest.mark.parametrize(
     ("column", "fields", "seen"),
     [

@@ -61,8 +61,19 @@ def test_live_numbers_follow_the_roles(visitor):
     assert "unknown role &#39;boss&#39;" in answer.text
 
 
+def test_what_a_tab_does_not_send_stays_as_another_tab_left_it(visitor):
+    project = visitor.add()
+    page = f"/p/{project.id}/revise"
+    visitor.post(page, data={"role-1": "other", "target": "1"}, headers={"X-Studio": "live"})
+    visitor.post(page, data={"role-3": "identifier"}, headers={"X-Studio": "live"})
+    visitor.post(page, data={})
+    assert project.schema.target == "age"
+    assert project.schema.attributes["age"].role is Role.OTHER
+    assert project.schema.attributes["sex"].role is Role.IDENTIFIER
+
+
 def test_numbers_of_a_large_table_come_after_the_rest(visitor, monkeypatch):
-    monkeypatch.setattr("incrowd.studio.pages_table._AT_ONCE", 10)
+    monkeypatch.setattr("incrowd.studio.pages_table.AT_ONCE", 10)
     project = visitor.add()
     answer = visitor.post(f"/p/{project.id}/revise", data={"role-1": "identifier"}, headers={"X-Studio": "live"})
     assert "data-later" in answer.text

@@ -112,7 +112,8 @@ def clean_like(
 ) -> pl.Series:
     """Clean a column of other rows for a hierarchy that exists; what is not of its type stays as it is."""
     values = clean(column, None, None, missing_tokens, missing_codes)
-    converted = convert(values.str.strip_chars() if values.dtype == pl.String else values, hierarchy.type)
+    is_number = values.dtype == pl.String and hierarchy.type != "str"  # in a text, spaces around it are part of it
+    converted = convert(values.str.strip_chars() if is_number else values, hierarchy.type)
     if converted.null_count() != values.null_count():
         return values
     return _without_codes(converted.alias(column.name), missing_codes)

@@ -38,6 +38,9 @@ _REASONS = {
     ("minimality", "reported"): "Something may be learned here; no limit on it is promised.",
     ("classifier", "reported"): "People in the table are predicted better than others; no limit is promised on that.",
 }
+_WHAT = {"classifier": "value predicted by a classifier"}
+"""What is claimed, where the finding names the classifier that did best with the original."""
+
 _NOT_JUDGED = "It was tried, but could not be judged with what was given."
 _NOT_JUDGED_BY = {
     "classifier": "What is predicted was measured; whether people in the table are predicted better than others could "
@@ -95,10 +98,10 @@ def _line(finding: Finding, manifest: Manifest, rating: Rating) -> AttackLine:
         name=finding.attack,
         family=family,
         idea=idea,
-        knows=finding.knows if shown else "",
+        knows=_knows(finding) if shown else "",
         outcome=finding.outcome,
         reason=_capital(finding.why) if rating.exact else _reason(finding, manifest, ours=ours),
-        what=success.what if success is not None and is_about_people else "",
+        what=_what(finding, rating) if is_about_people else "",
         claimed=claimed,
         right=right,
         baseline=None if baseline is None or not is_about_people else rating.rate(baseline.right, baseline.people),
@@ -106,6 +109,16 @@ def _line(finding: Finding, manifest: Manifest, rating: Rating) -> AttackLine:
         rows=tuple(row + 1 for row in finding.at_risk[:_MOST_ROWS]) if rating.exact else (),
         numbers=dict(finding.numbers) if rating.exact else {},
     )
+
+
+def _knows(finding: Finding) -> str:
+    """Return what an adversary knows, without the word of the trade for columns that recognize people."""
+    return finding.knows.replace("'s quasi-identifiers", "'s values in the columns that recognize people")
+
+
+def _what(finding: Finding, rating: Rating) -> str:
+    assert finding.success is not None
+    return finding.success.what if rating.exact else _WHAT.get(finding.attack, finding.success.what)
 
 
 def _reason(finding: Finding, manifest: Manifest, *, ours: bool) -> str:
@@ -120,7 +133,10 @@ def _reason(finding: Finding, manifest: Manifest, *, ours: bool) -> str:
 
 
 def _at_risk(finding: Finding, manifest: Manifest, rating: Rating) -> Rate | None:
-    return rating.rate(finding.n_at_risk, manifest.rows.released) if finding.n_at_risk else None
+    """Return how many people an attack puts at risk; a public report does not tell nobody from fewer than k."""
+    if finding.n_at_risk < (1 if rating.exact else max(1, rating.k)):
+        return None
+    return rating.rate(finding.n_at_risk, manifest.rows.released)
 
 
 def _capital(text: str) -> str:

@@ -115,6 +115,11 @@ def judgement_of(public: Verdict, full: Verdict, *, with_original: bool, for_own
     return Judgement(status, headline, with_original, full.complete, checks, open_, reached)
 
 
+def title_of(check: str) -> str:
+    """Return what a check asks, in plain words."""
+    return _TITLES.get(check, check.capitalize())
+
+
 def _is_idle(check: Check) -> bool:
     """Tell whether a check was left out because it has no object: labels of a release in memory."""
     return check.name == "labels" and check.ok is None
@@ -122,7 +127,7 @@ def _is_idle(check: Check) -> bool:
 
 def _line(check: Check, told: Mapping[str, Check], *, for_owner: bool) -> CheckLine:
     statuses: dict[bool | None, Status] = {True: "holds", False: "broken", None: "not checked"}
-    title = _TITLES.get(check.name, check.name.capitalize())
+    title = title_of(check.name)
     known = told.get(check.name)
     is_told = for_owner or known == check or (check.ok is None and check.detail.startswith("needs "))
     detail = check.detail if is_told else ""

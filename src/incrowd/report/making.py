@@ -45,6 +45,8 @@ def making_of(manifest: Manifest, files: Mapping[str, str]) -> Making:
         ("Suppressed", rows.suppressed),
         ("Released", rows.released),
     ]
+    if rows.filler:
+        accounts.append(("Of these, rows about nobody, which keep the groups of a series even", rows.filler))
     return Making(tuple(facts), tuple(accounts), command_of(manifest), tuple(files.items()))
 
 

@@ -152,8 +152,9 @@ def _attack(line: AttackLine) -> Html:
 
 
 def _measured(rate: Rate, mark: Rate | None) -> Html:
-    beside = None if mark is None else mark.share
-    return join(rate.text, None if rate.share is None else bar(rate.share, "after", mark=beside))
+    beside = (None if mark is None else mark.share) or None
+    is_drawn = rate.share is not None and bool(rate.share or beside)
+    return join(rate.text, bar(rate.share, "after", mark=beside) if is_drawn else None)
 
 
 def _figure(value: float | None) -> str:

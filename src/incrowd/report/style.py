@@ -68,7 +68,8 @@ svg.bar{display:block;width:100%;min-width:4rem;height:.5rem;margin-top:.2rem}
 svg.histogram{display:block;width:100%;height:9.5rem;background:var(--card);border-radius:.3rem}
 .axis{position:relative;display:flex;justify-content:space-between;font-size:.85rem;color:var(--soft);padding-top:.2rem}
 .axis span[style]{position:absolute;transform:translateX(-50%)}
-.share{display:flex;gap:.5rem;align-items:center}.share span{min-width:3.1rem}.share svg.bar{margin:0;min-width:2.5rem}
+.share{display:flex;gap:.5rem;align-items:center}.share span{min-width:3.4rem;white-space:nowrap}
+.share svg.bar{margin:0;min-width:2.5rem}
 .cards{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 .cards th,.cards td{padding-top:.2rem;padding-bottom:.2rem}
 .track{fill:var(--track)}.before{fill:var(--before)}.after{fill:var(--after)}.mark{fill:var(--ink)}

@@ -19,6 +19,9 @@ STEPS = (
     ("result", "Result"), ("models", "Models"),
 )  # fmt: skip
 
+AT_ONCE = 200_000
+"""Rows of which unique people are counted, and values of a column, within a fifth of a second."""
+
 _STAGES = {"tasks": "trying methods", "starting": "starting", "waiting": "waiting for another run"}
 
 
@@ -101,6 +104,7 @@ def in_pages(text: str) -> str:
     "'age' has '99', which may mean missing; if so, tick it on the page Data."
     """
     text = re.sub(r"\bset missing = \[.*\](?: in the schema)?", "tick it on the page Data", text)
+    text = text.replace("ask for l as well", "publish again with a diversity (l), such as 1.5")
     return text.replace(" (docs: hierarchies)", "").replace("make it quasi", "it may recognize people")
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from incrowd import workflow
 from incrowd.errors import IncrowdError, ParameterError
 from incrowd.studio.names import explain
-from incrowd.studio.pages import Form, back_to, render, whole
+from incrowd.studio.pages import AT_ONCE, Form, back_to, render, whole
 from incrowd.studio.project import Project
 from incrowd.studio.sending import send
 from incrowd.workflow import trees
@@ -77,7 +77,9 @@ def hierarchies(project: Project, form: Form) -> Response:
     schema = project.needs_schema()
     number, name = _column(project, form)
     spec = schema.attributes[name].hierarchy
-    preview = _current(project, name)
+    # Of a large table, the page comes first, and asks for the picture when it has the rest.
+    is_late = project.look.rows > AT_ONCE and not form.text("drawn") and not _is_drawn(project, name)
+    preview = None if is_late else _current(project, name)
     settings = {} if spec is None else {n: _written(v) for n, v in spec.to_dict().items() if n != "kind"}
     quasi = [(n, each, kind_of(schema.attributes[each].hierarchy)) for n, each in _numbered(project)]
     kind = kind_of(spec)
@@ -86,7 +88,7 @@ def hierarchies(project: Project, form: Form) -> Response:
         "hierarchies.html", project=project, quasi=quasi, number=number, name=name, preview=preview, kind=kind,
         kinds=[*workflow.recipes(schema.attributes[name].type), *_bins(schema.attributes[name].type)], words=_WORDS,
         settings=settings, own=is_tree, forms=trees.FORMS,
-        tree=Tree(trees.pairs_text(preview.parents or {}) if preview.parents else ""), here="hierarchies",
+        tree=Tree(trees.pairs_text(preview.parents) if preview and preview.parents else ""), here="hierarchies",
         kind_words={each.kind: each.words for each in (*workflow.recipes(None), BINS)} | {"taxonomy": "your tree"},
         lacking=_SHOWN_LACKING,
     )  # fmt: skip
@@ -201,12 +203,19 @@ def _moved(project: Project, name: str, tree: Tree, form: Form) -> Tree:
     return Tree(trees.pairs_text(trees.moved(parents, form.several.get("name", []), group)))
 
 
+def _is_drawn(project: Project, name: str) -> bool:
+    """Return whether the picture of a column's hierarchy is known already."""
+    schema = project.needs_schema()
+    known = project.pictures.get(name)
+    return known is not None and known[0] == (schema.attributes[name].hierarchy, schema.target)
+
+
 def _current(project: Project, name: str) -> Preview:
     """Return the picture of the hierarchy that a column has; it is drawn once."""
     schema = project.needs_schema()
     about = (schema.attributes[name].hierarchy, schema.target)
     known = project.pictures.get(name)
-    if known is None or known[0] != about:
+    if known is None or not _is_drawn(project, name):
         drawn = _previewed(project, lambda: workflow.hierarchy(project.look.frame, name, schema=schema, k=1))
         known = project.pictures[name] = about, drawn
     found: Preview = known[1]

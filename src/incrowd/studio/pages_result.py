@@ -10,8 +10,13 @@ from starlette.responses import Response
 
 from incrowd import io, workflow
 from incrowd.errors import InfeasibleError, MissingDependencyError, ParameterError
+from incrowd.manifest import RowsManifest
 from incrowd.publish import default_method, find_publisher, methods, publisher_names
+from incrowd.report.adversaries import adversaries_of
+from incrowd.report.checks import title_of
 from incrowd.report.pdf import find_chromium, save_pdf
+from incrowd.report.promise import promise_of
+from incrowd.report.rates import Rating
 from incrowd.studio.charts import charts_of
 from incrowd.studio.jobs import Job
 from incrowd.studio.pages import Form, back_to, render, whole
@@ -39,6 +44,7 @@ def tradeoff(project: Project, form: Form) -> Response:
     found = job.result if job is not None and job.state == "done" else None
     return render(
         "tradeoff.html", project=project, job=job, given=given, quick=[(n, _WORDS[n]) for n in _QUICK],
+        words=_WORDS,
         classifiers=_CLASSIFIERS, schema=schema, found=found, charts=[] if found is None else charts_of(found),
         error=_error(project, job), here="tradeoff", form=form,
     )  # fmt: skip
@@ -73,8 +79,21 @@ def result(project: Project, form: Form) -> Response:
         outcome=project.latest, attacking=attacking, reporting=reporting,
         error=_error(project, job), attack_error=_error(project, attacking), report_error=_error(project, reporting),
         closest=_closest(job), expected=workflow.expect(schema, {"l": given.get("l")}) if given.get("l") else (),
-        chosen=bool(form.text("k")), can_print=_can_print(), here="result",
+        chosen=bool(form.text("k")), can_print=_can_print(), here="result", title_of=title_of,
+        **_about(project, attacking),
     )  # fmt: skip
+
+
+def _about(project: Project, attacking: Job | None) -> dict[str, Any]:
+    """Return what the report says of a release: its promise in a sentence, and what adversaries got."""
+    if project.latest is None:
+        return {"sentence": "", "hidden": False, "attacked": ()}
+    manifest = project.latest.publication.release.manifest
+    hidden = isinstance(manifest, RowsManifest) and manifest.homogeneous and manifest.k > 1
+    hidden = hidden and not any(guarantee.kind == "lkc" for guarantee in manifest.guarantees)
+    done = attacking is not None and attacking.state == "done"
+    lines = adversaries_of(attacking.result, manifest, Rating(manifest.k, exact=True), ()).lines if done else ()
+    return {"sentence": promise_of(manifest).sentence, "hidden": hidden, "attacked": lines}
 
 
 def publish(project: Project, form: Form) -> Response:

@@ -10,7 +10,7 @@ from incrowd import io, workflow
 from incrowd.errors import IncrowdError
 from incrowd.schema import Role
 from incrowd.schema.schema import TYPES
-from incrowd.studio.pages import Form, back_to, in_pages, render
+from incrowd.studio.pages import AT_ONCE, Form, back_to, in_pages, render
 from incrowd.studio.project import Project
 from incrowd.studio.sending import send
 from incrowd.workflow.revising import kind_of
@@ -34,7 +34,6 @@ _CHOICES = {
     "decimal": (".", ","),
     "thousands": (",", ".", "'", " "),
 }
-_AT_ONCE = 200_000  # rows of which unique people are counted within a fifth of a second
 _TEXT_FORMATS = ("CSV", "TSV", "text", "packed CSV", "packed TSV", "packed text")
 
 
@@ -115,14 +114,14 @@ def revise(project: Project, form: Form) -> Response:
         project.revise(
             {name: form.text(f"role-{number}") for number, name in names if f"role-{number}" in form.fields},
             {name: form.text(f"kind-{number}") for number, name in names if form.text(f"kind-{number}")},
-            {str(number): name for number, name in names}.get(form.text("target"), ""),
+            {str(number): name for number, name in names}.get(form.text("target")) if "target" in form.fields else None,
         )
     except IncrowdError as error:
         if not form.is_live:
             raise
         problem = error
     if form.is_live:
-        if project.look.rows <= _AT_ONCE:  # of a larger table, the page asks for the numbers when it has the rest
+        if project.look.rows <= AT_ONCE:  # of a larger table, the page asks for the numbers when it has the rest
             project.crowds()
         return render("crowds.html", project=project, **_live(project, problem))
     return back_to(project.id, "hierarchies")

@@ -138,11 +138,16 @@ class Project:
         self.pictures.clear()
         self.propose()
 
-    def revise(self, roles: Mapping[str, str], kinds: Mapping[str, str], target: str) -> None:
-        """Change roles, hierarchies and the class."""
+    def revise(self, roles: Mapping[str, str], kinds: Mapping[str, str], target: str | None) -> None:
+        """Change roles, hierarchies and the class; what is not named (``None``) stays as another tab left it."""
+        with self.lock:
+            self._revise(roles, kinds, target)
+
+    def _revise(self, roles: Mapping[str, str], kinds: Mapping[str, str], target: str | None) -> None:
         from incrowd import workflow
 
         schema = self.needs_schema()
+        target = (schema.target or "") if target is None else target
         wanted = {name: roles.get(name, attribute.role.value) for name, attribute in schema.attributes.items()}
         secret = [name for name, role in wanted.items() if role == "sensitive"]
         if target not in secret and wanted.get(target) != "other":
@@ -153,7 +158,8 @@ class Project:
         """Give a quasi-identifier a hierarchy."""
         from incrowd import workflow
 
-        self.schema = workflow.revise(self.needs_schema(), hierarchies={column: spec})
+        with self.lock:
+            self.schema = workflow.revise(self.needs_schema(), hierarchies={column: spec})
 
     def needs_schema(self) -> Schema:
         """Return the roles, or refuse to go on without them."""

@@ -116,11 +116,18 @@ function roles() {
     if (mine === counting) show(text, response.ok);
   }
 
+  // Only what was changed here is sent: another tab may have changed the rest.
+  const changed = new Set();
+  form.addEventListener("formdata", (event) => {
+    for (const name of [...event.formData.keys()]) if (!changed.has(name)) event.formData.delete(name);
+  });
   const ask = asking(form, form.action, show);
   const boards = document.querySelectorAll(".board");
   form.addEventListener("change", (event) => {
     const select = event.target;
+    changed.add(select.name);
     if (select.matches("[data-role-of]")) {
+      changed.add(`kind-${select.id.slice(5)}`);
       select.closest("tr").dataset.role = select.value;
       const column = document.querySelector(`.board li[data-number="${select.id.slice(5)}"]`);
       document.querySelector(`.board[data-role="${select.value}"] ul`).append(column);
@@ -228,6 +235,19 @@ function builder() {
     }
   }
 
+  // The picture of a large table comes after the rest, unless somebody was quicker.
+  async function draw(address) {
+    const response = await fetch(address);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (!response.ok || !place.querySelector("[data-later]")) return;
+    for (const id of ["preview", "saving"]) {
+      document.getElementById(id).replaceChildren(...page.getElementById(id).childNodes);
+    }
+    draggable();
+  }
+
+  const later = place.querySelector("[data-later]");
+  if (later) draw(later.dataset.later);
   draggable();
 }
 
