@@ -18,6 +18,8 @@ _LEAST = 1 << 30
 _PER_DISTINCT = 200  # of a distinct row, and 24 more for each column
 _PER_DISTINCT_COLUMN = 24
 _PER_ROW = 160  # of a row that is brought in order, and as many for each *other* column
+_PER_CELL = 400  # of a distinct published row while it is found, sealed and verified
+_FREE = 0.6  # share of the memory that arrays on the disk may fill; the rest is for what is no such array
 _ON_DISK = 40  # of a row: its numbers, twice, and the row map; and so many for each *other* column
 
 
@@ -51,6 +53,28 @@ class Memory:
     def rows_in_order(self, n_other: int) -> int:
         """Return how many rows can be brought in order at once."""
         return (self.limit - _PROCESS) // (_PER_ROW * (1 + n_other))
+
+
+    @property
+    def of_arrays(self) -> int:
+        """Bytes that a process may hold while arrays lie on the disk."""
+        return int(self.limit * _FREE)
+
+    def require_cells(self, n_rows: int, k: int) -> None:
+        """Refuse a release of more groups than fit."""
+        needed = n_rows // k * _PER_CELL + _PROCESS
+        if needed > self.limit:
+            fact = f"A release of {counted(n_rows, 'row')} in groups of {k} takes up to {needed / 2**30:.1f} GB of memory"
+            raise InputError(fact, "allow more with memory=..., or use a larger k")
+
+
+def require_stored(folder: Path, n_rows: int, n_columns: int) -> None:
+    """Refuse a table whose rows surely do not fit the disk: their codes, and twice the rows that are moved about."""
+    needed, free = n_rows * 4 * (3 * n_columns + 10), shutil.disk_usage(folder).free
+    if needed > free:
+        gigabytes = f"about {needed / 1e9:.1f} GB on the disk beside the output, and {free / 1e9:.1f} GB are free"
+        fact = f"Cutting {counted(n_rows, 'row')} that are nearly all different takes {gigabytes}"
+        raise InputError(fact, "free some space, write the release to another disk, or give numbers bins")
 
 
 def require_disk(folder: Path, n_rows: int, n_other: int) -> None:
