@@ -26,7 +26,7 @@ _SLOTS = 1 << 10
 _MISSING = 0  # the code of a missing value
 
 
-class TooManyRows(InputError):
+class TooManyRowsError(InputError):
     """There are more distinct rows than fit the memory."""
 
 
@@ -222,9 +222,9 @@ def settle(batches: Batches, known: Mapping[str, Dictionary]) -> tuple[Batches, 
     return batches.settled({name: each.values for name, each in known.items()}, Findings())
 
 
-def _too_many(most: int, n_rows: int, n_distinct: int) -> TooManyRows:
+def _too_many(most: int, n_rows: int, n_distinct: int) -> TooManyRowsError:
     fact = (
         f"The table has too many different rows for the memory that was given: {n_distinct} in the first "
         f"{counted(n_rows, 'row')}, and {most} fit"
     )
-    return TooManyRows(fact, "allow more with memory=..., give numbers bins, or use fewer quasi-identifiers")
+    return TooManyRowsError(fact, "allow more with memory=..., give numbers bins, or use fewer quasi-identifiers")

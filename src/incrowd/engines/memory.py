@@ -54,7 +54,6 @@ class Memory:
         """Return how many rows can be brought in order at once."""
         return (self.limit - _PROCESS) // (_PER_ROW * (1 + n_other))
 
-
     @property
     def of_arrays(self) -> int:
         """Bytes that a process may hold while arrays lie on the disk."""
@@ -64,7 +63,9 @@ class Memory:
         """Refuse a release of more groups than fit."""
         needed = n_rows // k * _PER_CELL + _PROCESS
         if needed > self.limit:
-            fact = f"A release of {counted(n_rows, 'row')} in groups of {k} takes up to {needed / 2**30:.1f} GB of memory"
+            fact = (
+                f"A release of {counted(n_rows, 'row')} in groups of {k} takes up to {needed / 2**30:.1f} GB of memory"
+            )
             raise InputError(fact, "allow more with memory=..., or use a larger k")
 
 

@@ -20,7 +20,7 @@ import polars as pl
 from incrowd import io
 from incrowd.coding import Fingerprint
 from incrowd.engines.choosing import Shown, choose, columns_of, require_cuts
-from incrowd.engines.distinct import Distinct, TooManyRows, find_distinct
+from incrowd.engines.distinct import Distinct, TooManyRowsError, find_distinct
 from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.ordering import ROW, SHOWN, Deal
 from incrowd.engines.parts import Parts, finish_folders, repeated, spill_folder, with_others
@@ -112,18 +112,14 @@ class _Run:
         try:
             most = self.memory.distinct_rows(len(columns))
             return find_distinct(self.batches, columns, file, most, self.report, also)
-        except TooManyRows:
+        except TooManyRowsError:
             if not self.method.takes_stored_rows:
                 raise
             return None
 
-    def _choose_stored(
-        self, seed: int | None, domains: str, file: Path, also: Sequence[str]
-    ) -> tuple[Shown, Distinct]:
+    def _choose_stored(self, seed: int | None, domains: str, file: Path, also: Sequence[str]) -> tuple[Shown, Distinct]:
         """Choose what is published of rows that lie on the disk."""
-        stored = store(
-            self.batches, self.schema, self.method, self.spill, self.memory, also=also, progress=self.report
-        )
+        stored = store(self.batches, self.schema, self.method, self.spill, self.memory, also=also, progress=self.report)
         n_rows = stored.table.n_input
         rng = secret_rng(seed, b"" if seed is None else self._fingerprint(stored.batches, n_rows))
         found = choose_stored(self.method, stored, file, rng, seed=seed, domains=domains, progress=self.report)
