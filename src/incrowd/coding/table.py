@@ -118,7 +118,7 @@ class Table:
         """
         target = self.schema.target
         if target is None:
-            return np.zeros(self.n_rows, np.int32), 1
+            return np.zeros(len(self.rows), np.int32), 1
         if target in self.schema.secrets:
             own, values = self.secret(target)
             return own, len(values)
