@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 import strategies
-from incrowd import engines, io
+from incrowd import engines, io, workflow
 from incrowd.engines import memory, ordering, parts
 from incrowd.publish import make
+from incrowd.runs import Run
 from incrowd.verify import row_map
 from incrowd.verify.streamed import verify_dataset
 from streamed_tables import SCHEMA, people, publish
@@ -266,3 +267,19 @@ def test_what_the_schema_asks_of_columns_is_kept(tmp_path):
         assert release.overview == local.overview()
     limits = {tuple(guarantee.to_dict().items()) for guarantee in release.manifest.guarantees}
     assert len(limits) > 1
+
+
+def test_what_a_run_will_need_is_told_before(tmp_path, monkeypatch):
+    people().write_parquet(tmp_path / "people.parquet")
+    people().write_csv(tmp_path / "people.csv")
+    told = engines.foresee(tmp_path / "people.parquet", SCHEMA, tmp_path / "a" / "out", "2GB")
+    assert told.startswith("600 rows: at most 2.0 GB of memory, and on the disk beside the output about 0.0 GB; ")
+    assert engines.foresee(tmp_path / "people.csv", SCHEMA, tmp_path / "out", None) is None  # it would have to be read
+    monkeypatch.setattr(memory.Memory, "distinct_rows", lambda _self, _n: 100)
+    assert "if more than 100 rows differ" in engines.foresee(people(), SCHEMA, tmp_path / "out", None)
+    said = []
+    workflow.publish(
+        str(tmp_path / "people.parquet"), SCHEMA, tmp_path / "out", method="mondrian", parameters={"k": 5},
+        engine="streamed", run=Run(notice=said.append),
+    )  # fmt: skip
+    assert len(said) == 1

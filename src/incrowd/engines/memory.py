@@ -6,7 +6,9 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from incrowd import io
 from incrowd.errors import InputError, ParameterError, counted
 
 DEFAULT = "4GB"
@@ -69,9 +71,30 @@ class Memory:
             raise InputError(fact, "allow more with memory=..., or use a larger k")
 
 
+def foreseen(source: Any, folder: Path, n_columns: int, n_other: int, memory: Memory) -> str | None:  # noqa: ANN401
+    """Say what a run will need, before it begins; nothing of a table whose rows are not counted quickly."""
+    n_rows = io.count_quickly(source)
+    if n_rows is None:
+        return None
+    disk, most = n_rows * _ON_DISK * (1 + n_other), n_rows * (_ON_DISK * (1 + n_other) + _stored(n_columns))
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    fit = memory.distinct_rows(n_columns)
+    text = (
+        f"{counted(n_rows, 'row')}: at most {memory.limit / 2**30:.1f} GB of memory, and on the disk beside the output "
+    )
+    text += f"about {disk / 1e9:.1f} GB" if n_rows <= fit else (
+        f"{disk / 1e9:.1f} GB, or {most / 1e9:.1f} GB if more than {fit} rows differ"
+    )  # fmt: skip
+    return f"{text}; {shutil.disk_usage(there).free / 1e9:.1f} GB are free."
+
+
+def _stored(n_columns: int) -> int:
+    return 4 * (3 * n_columns + 10)  # bytes of a row: its codes, and twice the row that is moved about
+
+
 def require_stored(folder: Path, n_rows: int, n_columns: int) -> None:
     """Refuse a table whose rows surely do not fit the disk: their codes, and twice the rows that are moved about."""
-    needed, free = n_rows * 4 * (3 * n_columns + 10), shutil.disk_usage(folder).free
+    needed, free = n_rows * _stored(n_columns), shutil.disk_usage(folder).free
     if needed > free:
         gigabytes = f"about {needed / 1e9:.1f} GB on the disk beside the output, and {free / 1e9:.1f} GB are free"
         fact = f"Cutting {counted(n_rows, 'row')} that are nearly all different takes {gigabytes}"
