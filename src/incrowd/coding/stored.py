@@ -6,6 +6,7 @@ holds, and gives it back above a limit: what is given back is read again when it
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import sys
@@ -56,13 +57,7 @@ class DiskArrays:
         kind, wanted = np.dtype(dtype), (shape,) if isinstance(shape, int) else shape
         size = max(1, int(np.prod(wanted, dtype=np.int64)) * kind.itemsize)
         with tempfile.TemporaryFile(dir=self._folder) as file:
-            try:  # room that is missing must be told here: what is written later cannot fail but by a signal
-                os.posix_fallocate(file.fileno(), 0, size)
-            except AttributeError:  # not everywhere
-                file.truncate(size)
-            except OSError as error:
-                fact = f"The disk has no room for {size / 1e9:.1f} GB of rows ({error.strerror})"
-                raise InputError(fact, "free some space, or write the release to another disk") from None
+            _take_room(file.fileno(), size)
             mapped = mmap.mmap(file.fileno(), size)
         with self._lock:
             self._maps = [known for known in self._maps if known() is not None]
@@ -106,6 +101,20 @@ class DiskArrays:
             known = [found for reference in self._maps if (found := reference()) is not None]
         for mapped in known:
             mapped.madvise(mmap.MADV_DONTNEED)  # of a shared file: the pages stay in the file
+
+
+def _take_room(file: int, size: int) -> None:
+    """Give a file all its bytes now: what is missing later, when memory is written to it, ends the process."""
+    try:
+        os.posix_fallocate(file, 0, size)
+    except AttributeError:  # not on every system
+        os.truncate(file, size)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):  # nor on every file system
+            os.truncate(file, size)
+            return
+        fact = f"The disk has no room for {size / 1e9:.1f} GB of rows ({error.strerror})"
+        raise InputError(fact, "free some space, or write the release to another disk") from None
 
 
 @dataclass(frozen=True)
