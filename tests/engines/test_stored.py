@@ -103,6 +103,7 @@ def test_hierarchies_that_look_at_the_class_and_text_files(full, tmp_path):
     file = tmp_path / "people.csv"
     without_some().write_csv(file)
     publish(file, schema, tmp_path / "stored", "infogain_mondrian")
+    assert verify_dataset(tmp_path / "stored", file).complete
     read = io.read_as(file, schema.reading)
     ic.publish(read, schema, method="infogain_mondrian", k=5, seed=1).save_to(tmp_path / "local", dataset=True)
     assert public_files(tmp_path / "stored") == public_files(tmp_path / "local")
