@@ -27,7 +27,7 @@ _MISSING = 0  # the code of a missing value
 
 
 class TooManyRowsError(InputError):
-    """There are more distinct rows than fit the memory."""
+    """There are more distinct rows, or values of a column, than fit the memory."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Dictionary:
         codes = self._encode_text(column) if column.dtype == pl.String else self._encode_numbers(column)
         if len(self._names) + self._numbers.n > self._most:
             fact = f"Column {self._name!r} has more than {self._most} distinct values"
-            raise InputError(fact, "give it bins or round it, drop it, or give the run more memory")
+            raise TooManyRowsError(fact, "give it bins or round it, drop it, or give the run more memory")
         return codes
 
     def _encode_text(self, column: pl.Series) -> Codes:

@@ -157,7 +157,9 @@ def _code(
     """Write of each piece the places of its values; count them."""
     sums = _Sums([np.zeros(len(column.values) + 1, np.int64) for column in known.quasi])
     for number, frame in spilled.pieces():
-        pairs = frame.group_by(pl.exclude(NUMBER)).agg(pl.col(NUMBER).sum())
+        pairs = frame
+        if number == spilled.n - 1:  # as many as there are; the others are few, and nearly all different
+            pairs = frame.group_by(pl.exclude(NUMBER)).agg(pl.col(NUMBER).sum())
         shown, weights = pairs[SHOWN].to_numpy(), pairs[NUMBER].to_numpy()
         own = read_originals(claims, typed_like(original, pl.concat([values, pairs.select(values.columns)])))
         dropped, released = own.dropped[values.height :], shown != NOBODY
