@@ -1,6 +1,7 @@
-"""Out of core beside polars, and Spark beside a job that only shuffles and writes: Adult's eight columns resampled.
+"""Out of core beside polars, and Spark beside a job that only shuffles and writes.
 
-Values are drawn anew with a small chance. Each run is a session of processes of its own, from disk to disk, verified.
+Adult's eight columns resampled, values drawn anew with a small chance, have few distinct rows; Covertype's ten numbers
+repeated with noise hardly two equal ones. Each run is a session of processes of its own, from disk to disk, verified.
 What is compared is CPU time, because other work on the machine makes clocks unequal; memory is the largest sum of the
 resident sizes of all processes.
 """
@@ -19,9 +20,15 @@ import numpy as np
 import polars as pl
 
 from benchmarks.measure import QUASI, complete_adult
+from incrowd.datasets import load
 
 _PART = 5_000_000  # rows that are made at once
 _NOISE = 0.05  # chance that a value is drawn anew
+_SHIFT = 3  # the most by which a number of Covertype is moved
+_SCHEMAS = {
+    "adult": "adult_schema()",
+    "covertype": "ic.Schema(quasi=dict.fromkeys(COLUMNS, ic.Intervals()), sensitive='Cover_Type')",
+}
 
 _COPY = """
 import polars as pl
@@ -35,7 +42,7 @@ start, stages = time.perf_counter(), {{}}
 def told(stage, done, total):
     stages.setdefault(stage, time.perf_counter() - start)
 release = ic.publish(
-    "{source}", adult_schema(), method="METHOD", k=100, engine="ENGINE", output="{target}", memory="4GB",
+    "{source}", SCHEMA, method="METHOD", k=100, engine="ENGINE", output="{target}", memory="4GB",
     progress=told, master=MASTER,
 )
 times = [*stages.values(), time.perf_counter() - start]
@@ -53,7 +60,7 @@ def told(stage, done, total):
     stages.setdefault(stage, (time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
 told("reading", 0, 0)
 frame = ic.read("{source}")
-release = ic.publish(frame, adult_schema(), k=100, progress=told)
+release = ic.publish(frame, SCHEMA, k=100, progress=told)
 told("saving", 0, 0)
 release.save_to("{target}", dataset=True)
 times = [*(time for time, _ in stages.values()), time.process_time()]
@@ -70,25 +77,29 @@ with open_session("local[2]") as spark:
 
 
 def main(arguments):
-    """Print times, ratios and memory; arguments: methods, spark, local (in memory), numbers of rows."""
+    """Print times, ratios and memory; arguments: methods, spark, local (in memory), covertype, numbers of rows."""
     sizes = [int(each) for each in arguments if each.isdigit()] or [1_000_000, 10_000_000]
-    words = [each for each in arguments if not each.isdigit()] or ["mondrian", "best_cuts", "spark"]
+    data = "covertype" if "covertype" in arguments else "adult"
+    words = [each for each in arguments if not each.isdigit() and each not in _SCHEMAS]
+    words = words or ["mondrian", "best_cuts", "spark"]
     methods, taken = [each for each in words if each not in ("spark", "local")], {}
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'rows':>11} {'what':<38} {'CPU s':>8} {'clock s':>8} {'MB':>6}  CPU beside")
         for n in sizes:
-            table = make_table(n, Path(folder) / "table")
+            table = make_table(n, Path(folder) / "table", data)
             if methods:
                 beside = measure(n, "polars reads and writes", _COPY, Path(folder), None, "polars")
             for method in methods:
-                code = _PUBLISH.replace("METHOD", method)
+                code = _about(_PUBLISH, data).replace("METHOD", method)
                 taken[method, n] = measure(n, f"{method}, published, verified", code, Path(folder), beside, "polars")
             if "local" in words:
-                taken["local", n] = measure(n, "default method in memory, CPU by stage", _LOCAL, Path(folder), None, "")
+                taken["local", n] = measure(
+                    n, "default method in memory, CPU by stage", _about(_LOCAL, data), Path(folder), None, ""
+                )
             if "spark" in words:
                 beside = measure(n, "Spark shuffles and writes", _SHUFFLE, Path(folder), None, "Spark")
                 what = "mondrian on Spark, published, verified"
-                taken["spark", n] = measure(n, what, _SPARK, Path(folder), beside, "Spark")
+                taken["spark", n] = measure(n, what, _about(_SPARK, data), Path(folder), beside, "Spark")
             shutil.rmtree(table)
     for word in words if len(sizes) > 1 else ():
         first, last = taken[word, sizes[0]], taken[word, sizes[-1]]
@@ -96,17 +107,31 @@ def main(arguments):
         print(f"{word}: CPU time grows as rows to the power of {growth:.2f}")
 
 
-def make_table(n, folder):
-    """Write Adult resampled to n rows, each value drawn anew with a small chance."""
+def _about(code, data):
+    return code.replace("SCHEMA", _SCHEMAS[data]).replace("COLUMNS", repr(_numbers() if data == "covertype" else []))
+
+
+def _numbers():
+    return load("covertype").columns[:10]
+
+
+def make_table(n, folder, data):
+    """Write a table of n rows."""
     folder.mkdir()
-    known, rng = complete_adult().select(*QUASI, "income"), np.random.default_rng(0)
+    known = complete_adult().select(*QUASI, "income") if data == "adult" else load("covertype")
+    known = known if data == "adult" else known.select(*_numbers(), "Cover_Type")
+    rng = np.random.default_rng(0)
     for number, start in enumerate(range(0, n, _PART)):
         size = min(_PART, n - start)
         rows = known[rng.integers(0, known.height, size)]
         columns = []
         for name in known.columns:
-            anew = known[name][rng.integers(0, known.height, size)]
-            columns.append(rows[name].zip_with(pl.Series(rng.random(size) >= _NOISE), anew))
+            if data == "adult":
+                anew = known[name][rng.integers(0, known.height, size)]
+                columns.append(rows[name].zip_with(pl.Series(rng.random(size) >= _NOISE), anew))
+            else:
+                shift = 0 if name == "Cover_Type" else rng.integers(-_SHIFT, _SHIFT, size, endpoint=True)
+                columns.append(rows[name] + shift)
         pl.DataFrame(columns).write_parquet(folder / f"{number}.parquet")
     return folder
 

@@ -119,13 +119,18 @@ def test_deep_trees_below_a_private_split_equal_the_plain_ones(seed):
 def test_thresholds_are_forbidden_wherever_a_span_would_break():
     """One span lies at codes 0 and 10, another at 5: with k = 2 every threshold from 0 to 9 parts the first."""
     codes = np.array([[0], [10], [5], [5]], np.int32, order="F")
-    people = People(codes, np.zeros((4, 2), np.int32, order="F"), np.array([1, 0]), np.zeros(0))
+    labels = np.zeros((4, 2), np.int32, order="F")
+    people = People(codes, labels, np.array([1, 0]), np.zeros(0), np.ones(4, np.int64))
     limits = limits_of(Privacy.of(2), 4, {})
     spans = np.array([0, 0, 1, 1])
     for multiple, wanted in ((True, [True] * 10 + [False] * 2), (False, [False] * 12)):
         forbidden = np.zeros(12, np.bool_)
         forbid_thresholds(people, np.arange(4), 0, limits, spans, np.array([multiple, multiple]), forbidden)
         assert forbidden.tolist() == wanted
+    forbidden = np.zeros(12, np.bool_)
+    twice = people._replace(weights=np.array([2, 2, 1, 1]))
+    forbid_thresholds(twice, np.arange(4), 0, limits, spans, np.array([True, True]), forbidden)
+    assert not forbidden.any()
 
 
 def numbers(n, seed=5):

@@ -4,12 +4,16 @@ from incrowd.coding.cleaning import clean, clean_like, cleaned, kept_rows, settl
 from incrowd.coding.fingerprint import Fingerprint, fingerprint
 from incrowd.coding.fitting import Coding, ValueCounts, code_classes, encode_column
 from incrowd.coding.secrets import Secret
+from incrowd.coding.stored import DiskArrays, StoredTable, SummedTable
 from incrowd.coding.table import Table
 
 __all__ = [
     "Coding",
+    "DiskArrays",
     "Fingerprint",
     "Secret",
+    "StoredTable",
+    "SummedTable",
     "Table",
     "ValueCounts",
     "clean",

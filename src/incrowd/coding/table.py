@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,16 @@ from incrowd.errors import SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.schema import Schema
+
+
+class Arrays(Protocol):
+    """Makes arrays; see `DiskArrays`."""
+
+    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, columns: bool = False) -> Any:  # noqa: ANN401
+        """Return an array of zeros."""
+
+    def copy(self, array: npt.NDArray[Any]) -> Any:  # noqa: ANN401
+        """Return a copy."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class Table:
         Columns that are never published: identifiers, and those without a role.
     weights
         How many equal rows each row stands for; ``None``: itself. Then `other` has at most the class.
+    disk
+        What makes arrays as long as the table, when they do not fit the memory; see `StoredTable`.
     """
 
     schema: Schema
@@ -55,6 +67,7 @@ class Table:
     n_input: int
     dropped: list[str]
     weights: npt.NDArray[np.int64] | None = None
+    disk: Arrays | None = None
 
     @property
     def n_rows(self) -> int:
@@ -105,7 +118,7 @@ class Table:
         """
         target = self.schema.target
         if target is None:
-            return np.zeros(self.n_rows, np.int32), 1
+            return np.zeros(len(self.rows), np.int32), 1
         if target in self.schema.secrets:
             own, values = self.secret(target)
             return own, len(values)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from incrowd.engines.choosing import require_cuts
+from incrowd.engines.choosing import columns_of, require_cuts
+from incrowd.engines.memory import Memory, foreseen
 from incrowd.engines.released import DatasetRelease
 from incrowd.engines.spark import publish_spark, verify_spark
 from incrowd.engines.streamed import publish_streamed
@@ -13,9 +14,23 @@ from incrowd.errors import ParameterError
 from incrowd.publish.publisher import Publisher
 from incrowd.schema import Schema
 
-__all__ = ["ENGINES", "DatasetRelease", "publish", "publish_spark", "publish_streamed", "require_cuts", "verify_spark"]
+__all__ = [
+    "ENGINES",
+    "DatasetRelease",
+    "foresee",
+    "publish",
+    "publish_spark",
+    "publish_streamed",
+    "require_cuts",
+    "verify_spark",
+]
 
 ENGINES = ("local", "streamed", "spark")
+
+
+def foresee(source: Any, schema: Schema, output: Path, memory: str | int | None) -> str | None:  # noqa: ANN401
+    """Say what the engine by way of the disk will need; nothing if the rows are not counted quickly."""
+    return foreseen(source, output.parent, len(columns_of(schema)), len(schema.other), Memory.of(memory))
 
 
 def publish(

@@ -17,7 +17,7 @@ from incrowd.coding import Table
 from incrowd.errors import IncompatibleError
 from incrowd.manifest import Method
 from incrowd.publish import publisher_names
-from incrowd.publish.publisher import CellPublisher, Progress, Publisher
+from incrowd.publish.publisher import CellPublisher, Choice, Progress, Publisher
 from incrowd.publish.registry import find_publisher
 from incrowd.release.rows import RowRelease
 from incrowd.release.seal import assemble_rows
@@ -54,10 +54,13 @@ class Shown:
     of_distinct: Int32
 
 
-def require_cuts(publisher: Publisher[Any], schema: Schema) -> CellPublisher:
-    """Return a method with what the schema asks of it; refuse one that must see every row by itself."""
+def require_cuts(publisher: Publisher[Any], schema: Schema, *, stored: bool = False) -> CellPublisher:
+    """Return a method with what the schema asks of it; refuse one that must see every row by itself.
+
+    `stored` says that rows may lie on the disk, each by itself.
+    """
     publisher = publisher.settled(schema)
-    if isinstance(publisher, CellPublisher) and publisher.takes_weights:
+    if isinstance(publisher, CellPublisher) and (publisher.takes_weights or (stored and publisher.takes_stored_rows)):
         return publisher
     able = [name for name in publisher_names() if _is_able(name)]
     fact = f"Method {publisher.name!r}, with these parameters, needs all rows in memory"
@@ -102,10 +105,24 @@ def choose(
     del whole
     publisher.require_feasible(table)
     choice = publisher.choose(table, rng, progress)
+    return assembled(publisher, table, choice, rng, seed=seed, domains=domains, n=len(weights))
+
+
+def assembled(
+    publisher: CellPublisher, table: Table, choice: Choice, rng: np.random.Generator, *,
+    seed: int | None, domains: str, n: int,
+) -> Shown:  # fmt: skip
+    """Say what is published of a table of weighted rows in these cells.
+
+    Parameters
+    ----------
+    n
+        Distinct rows that came in, dropped ones too.
+    """
     release = assemble_rows(
         table,
         choice,
-        (choice.privacy or publisher.privacy()).guarantees(schema.secrets),
+        publisher.promises(choice, table.schema),
         method=Method(publisher.name, publisher.parameters()),
         homogeneous=publisher.homogeneous,
         rng=rng,
@@ -113,13 +130,16 @@ def choose(
         kind="polars",
         domains=domains,
     )
-    return _collapsed(release, weights)
+    assert table.weights is not None
+    return _collapsed(release, table.weights, table.rows, n)
 
 
-def _collapsed(release: RowRelease, weights: Int64) -> Shown:
+def _collapsed(release: RowRelease, weights: Int64, rows: Int64, n: int) -> Shown:
     """Join what is published alike; the distinct rows stand in the order of the release already."""
     assert release.private is not None
     distinct = release.private.rows
+    of_row = np.zeros(n, np.int64)
+    of_row[rows] = weights
     new = np.ones(len(distinct), np.bool_)
     new[1:] = np.diff(release.cell_of) != 0
     moved = new.copy()
@@ -127,7 +147,7 @@ def _collapsed(release: RowRelease, weights: Int64) -> Shown:
         assert secret.codes is not None
         new[1:] |= np.diff(secret.codes) != 0
     first = np.flatnonzero(new)
-    of_distinct = np.full(len(weights), LEFT_OUT, np.int32)
+    of_distinct = np.full(n, LEFT_OUT, np.int32)
     of_distinct[distinct] = np.cumsum(new) - 1
     few = replace(
         release,
@@ -136,4 +156,4 @@ def _collapsed(release: RowRelease, weights: Int64) -> Shown:
         other=pl.DataFrame(),
     )
     cell = (np.cumsum(moved) - 1)[first].astype(np.int32)
-    return Shown(few, few.coded(), cell, np.add.reduceat(weights[distinct], first), of_distinct)
+    return Shown(few, few.coded(), cell, np.add.reduceat(of_row[distinct], first), of_distinct)

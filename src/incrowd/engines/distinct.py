@@ -26,6 +26,10 @@ _SLOTS = 1 << 10
 _MISSING = 0  # the code of a missing value
 
 
+class TooManyRowsError(InputError):
+    """There are more distinct rows, or values of a column, than fit the memory."""
+
+
 @dataclass(frozen=True)
 class Distinct:
     """The distinct rows of some columns.
@@ -46,11 +50,12 @@ class Distinct:
     weights: Int64
     file: Path
     batches: Batches
+    n_input: int = 0
 
     @property
     def n_rows(self) -> int:
         """Rows of the table."""
-        return int(self.weights.sum())
+        return self.n_input or int(self.weights.sum())
 
     def of_rows(self, size: int) -> Iterator[Codes]:
         """Yield the numbers of the rows' distinct rows, so many at a time."""
@@ -98,7 +103,7 @@ class Dictionary:
         codes = self._encode_text(column) if column.dtype == pl.String else self._encode_numbers(column)
         if len(self._names) + self._numbers.n > self._most:
             fact = f"Column {self._name!r} has more than {self._most} distinct values"
-            raise InputError(fact, "give it bins or round it, drop it, or give the run more memory")
+            raise TooManyRowsError(fact, "give it bins or round it, drop it, or give the run more memory")
         return codes
 
     def _encode_text(self, column: pl.Series) -> Codes:
@@ -206,19 +211,20 @@ def find_distinct(
         for batch in batches.iterate(list(counter.known)):
             counter.add(batch).astype(np.int32).tofile(handle)
             progress("counting rows", counter.n_rows, 0)
-    typed, values = _settled(batches, counter.known)
+    typed, values = settle(batches, counter.known)
     return Distinct(counter.rows(values), counter.weights, file, typed)
 
 
-def _settled(batches: Batches, known: Mapping[str, Dictionary]) -> tuple[Batches, Mapping[str, pl.Series]]:
+def settle(batches: Batches, known: Mapping[str, Dictionary]) -> tuple[Batches, Mapping[str, pl.Series]]:
+    """Return the table with the types that all its values ask for, and the values."""
     from incrowd.io import Findings  # noqa: PLC0415
 
     return batches.settled({name: each.values for name, each in known.items()}, Findings())
 
 
-def _too_many(most: int, n_rows: int, n_distinct: int) -> InputError:
+def _too_many(most: int, n_rows: int, n_distinct: int) -> TooManyRowsError:
     fact = (
         f"The table has too many different rows for the memory that was given: {n_distinct} in the first "
         f"{counted(n_rows, 'row')}, and {most} fit"
     )
-    return InputError(fact, "allow more with memory=..., give numbers bins, or use fewer quasi-identifiers")
+    return TooManyRowsError(fact, "allow more with memory=..., give numbers bins, or use fewer quasi-identifiers")

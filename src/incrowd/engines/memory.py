@@ -6,7 +6,9 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from incrowd import io
 from incrowd.errors import InputError, ParameterError, counted
 
 DEFAULT = "4GB"
@@ -18,6 +20,8 @@ _LEAST = 1 << 30
 _PER_DISTINCT = 200  # of a distinct row, and 24 more for each column
 _PER_DISTINCT_COLUMN = 24
 _PER_ROW = 160  # of a row that is brought in order, and as many for each *other* column
+_PER_CELL = 400  # of a distinct published row while it is found, sealed and verified
+_FREE = 0.6  # share of the memory that arrays on the disk may fill; the rest is for what is no such array
 _ON_DISK = 40  # of a row: its numbers, twice, and the row map; and so many for each *other* column
 
 
@@ -51,6 +55,50 @@ class Memory:
     def rows_in_order(self, n_other: int) -> int:
         """Return how many rows can be brought in order at once."""
         return (self.limit - _PROCESS) // (_PER_ROW * (1 + n_other))
+
+    @property
+    def of_arrays(self) -> int:
+        """Bytes that a process may hold while arrays lie on the disk."""
+        return int(self.limit * _FREE)
+
+    def require_cells(self, n_rows: int, k: int) -> None:
+        """Refuse a release of more groups than fit."""
+        needed = n_rows // k * _PER_CELL + _PROCESS
+        if needed > self.limit:
+            fact = (
+                f"A release of {counted(n_rows, 'row')} in groups of {k} takes up to {needed / 2**30:.1f} GB of memory"
+            )
+            raise InputError(fact, "allow more with memory=..., or use a larger k")
+
+
+def foreseen(source: Any, folder: Path, n_columns: int, n_other: int, memory: Memory) -> str | None:  # noqa: ANN401
+    """Say what a run will need, before it begins; nothing of a table whose rows are not counted quickly."""
+    n_rows = io.count_quickly(source)
+    if n_rows is None:
+        return None
+    disk, most = n_rows * _ON_DISK * (1 + n_other), n_rows * (_ON_DISK * (1 + n_other) + _stored(n_columns))
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    fit = memory.distinct_rows(n_columns)
+    text = (
+        f"{counted(n_rows, 'row')}: at most {memory.limit / 2**30:.1f} GB of memory, and on the disk beside the output "
+    )
+    text += f"about {disk / 1e9:.1f} GB" if n_rows <= fit else (
+        f"{disk / 1e9:.1f} GB, or {most / 1e9:.1f} GB if more than {fit} rows differ"
+    )  # fmt: skip
+    return f"{text}; {shutil.disk_usage(there).free / 1e9:.1f} GB are free."
+
+
+def _stored(n_columns: int) -> int:
+    return 4 * (3 * n_columns + 10)  # bytes of a row: its codes, and twice the row that is moved about
+
+
+def require_stored(folder: Path, n_rows: int, n_columns: int) -> None:
+    """Refuse a table whose rows surely do not fit the disk: their codes, and twice the rows that are moved about."""
+    needed, free = n_rows * _stored(n_columns), shutil.disk_usage(folder).free
+    if needed > free:
+        gigabytes = f"about {needed / 1e9:.1f} GB on the disk beside the output, and {free / 1e9:.1f} GB are free"
+        fact = f"Cutting {counted(n_rows, 'row')} that are nearly all different takes {gigabytes}"
+        raise InputError(fact, "free some space, write the release to another disk, or give numbers bins")
 
 
 def require_disk(folder: Path, n_rows: int, n_other: int) -> None:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ import polars as pl
 from incrowd import io
 from incrowd.coding import Fingerprint
 from incrowd.engines.choosing import Shown, choose, columns_of, require_cuts
-from incrowd.engines.distinct import Distinct, find_distinct
+from incrowd.engines.distinct import Distinct, TooManyRowsError, find_distinct
 from incrowd.engines.memory import Memory, require_disk
 from incrowd.engines.ordering import ROW, SHOWN, Deal
 from incrowd.engines.parts import Parts, finish_folders, repeated, spill_folder, with_others
 from incrowd.engines.released import DatasetRelease, released
+from incrowd.engines.stored import choose_stored, store
 from incrowd.errors import InputError, SchemaError
 from incrowd.publish.publisher import CellPublisher, Progress, Publisher
 from incrowd.release.seal import refuse_domains, secret_rng
@@ -58,7 +59,7 @@ def publish_streamed(
     reading, findings
         How the source is to be read, and what is told of it.
     """
-    method, limit = require_cuts(publisher, schema), Memory.of(memory)
+    method, limit = require_cuts(publisher, schema, stored=True), Memory.of(memory)
     refuse_domains(domains)
     if isinstance(seed, bool) or (seed is not None and seed < 0):
         secret_rng(seed, b"")  # which says what is wrong
@@ -88,14 +89,15 @@ class _Run:
     def choose(self, seed: int | None, domains: str) -> tuple[Shown, Distinct]:
         """Find the distinct rows, and choose what is published of them."""
         columns = columns_of(self.schema)
-        most = self.memory.distinct_rows(len(columns))
         also = self.schema.other if seed is None else self.batches.columns
         file = self.spill / "distinct.int32"
-        distinct = find_distinct(self.batches, columns, file, most, self.report, also)
+        distinct = self._distinct(columns, file, also)
+        if distinct is None:
+            return self._choose_stored(seed, domains, file, also)
         if not distinct.n_rows:
             fact = "The table has no rows"
             raise SchemaError(fact, "check that this is the right table: there is nothing to publish")
-        rng = secret_rng(seed, b"" if seed is None else self._fingerprint(distinct))
+        rng = secret_rng(seed, b"" if seed is None else self._fingerprint(distinct.batches, distinct.n_rows))
         shown = choose(
             self.method, distinct.rows, distinct.weights, self.schema, list(self.batches.columns), rng,
             seed=seed, domains=domains, progress=self.report,
@@ -103,12 +105,33 @@ class _Run:
         self._rng = rng.spawn(1)[0]
         return shown, distinct
 
-    def _fingerprint(self, distinct: Distinct) -> bytes:
+    def _distinct(self, columns: list[str], file: Path, also: Sequence[str]) -> Distinct | None:
+        """Find the distinct rows; ``None`` if they do not fit, and the method can do without."""
+        if not self.method.takes_weights:
+            return None
+        try:
+            most = self.memory.distinct_rows(len(columns))
+            return find_distinct(self.batches, columns, file, most, self.report, also)
+        except TooManyRowsError:
+            if not self.method.takes_stored_rows:
+                raise
+            return None
+
+    def _choose_stored(self, seed: int | None, domains: str, file: Path, also: Sequence[str]) -> tuple[Shown, Distinct]:
+        """Choose what is published of rows that lie on the disk."""
+        stored = store(self.batches, self.schema, self.method, self.spill, self.memory, also=also, progress=self.report)
+        n_rows = stored.table.n_input
+        rng = secret_rng(seed, b"" if seed is None else self._fingerprint(stored.batches, n_rows))
+        found = choose_stored(self.method, stored, file, rng, seed=seed, domains=domains, progress=self.report)
+        self._rng = rng.spawn(1)[0]
+        return found
+
+    def _fingerprint(self, batches: io.Batches, n_rows: int) -> bytes:
         found, done = Fingerprint(), 0
-        for batch in distinct.batches.iterate(self.batches.columns):
+        for batch in batches.iterate(self.batches.columns):
             found.add(batch)
             done += batch.height
-            self.report("mixing in the original", done, distinct.n_rows)
+            self.report("mixing in the original", done, n_rows)
         return found.digest()
 
     def write(self, shown: Shown, distinct: Distinct, folder: Path, secret: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from incrowd.io.arrow import from_bits, from_record_batches, plain_bits, to_record_batches
 from incrowd.io.atomic import atomic_file, atomic_folder, atomic_folders, is_written, written_paths
-from incrowd.io.batches import BATCH_ROWS, Batches, count_rows, files_in_parts, open_batches, read_slice
+from incrowd.io.batches import BATCH_ROWS, Batches, count_quickly, count_rows, files_in_parts, open_batches, read_slice
 from incrowd.io.canonical import value_text, write_canonical_csv, write_canonical_parquet
 from incrowd.io.connecting import is_url, public_url
 from incrowd.io.covers import Cover
@@ -37,6 +37,7 @@ __all__ = [
     "atomic_file",
     "atomic_folder",
     "atomic_folders",
+    "count_quickly",
     "count_rows",
     "fetch",
     "files_in_parts",

@@ -36,12 +36,15 @@ class People(NamedTuple):
         Number of classes; number of sensitive values, 0 when the limits do not look at them.
     logs
         x log2 x for x = 0 ... rows; empty for the Gini index.
+    weights
+        How many equal rows each row stands for.
     """
 
     codes: Int32
     labels: Int32
     n_labels: Int64
     logs: Float64
+    weights: Int64
 
 
 @kernel
@@ -110,9 +113,9 @@ def _tabulate(people: People, rows: Int64, m: int) -> tuple[Int64, Int64, Int64]
     for i in range(n):
         row = rows[i]
         at = place[codes[row, m] - lo] if width <= 4 * n else place[i]
-        counts[at, labels[row, CLASS]] += 1
+        counts[at, labels[row, CLASS]] += people.weights[row]
         if n_values > 0:
-            secret_counts[at, labels[row, SENSITIVE]] += 1
+            secret_counts[at, labels[row, SENSITIVE]] += people.weights[row]
     return found, counts, secret_counts
 
 
@@ -284,9 +287,9 @@ def divide_spans(
     for i in members:
         at, p = local[span_of[i]], part_of(int(people.codes[i, m]), ends)
         spans[at] = span_of[i]
-        sizes[at, p] += 1
+        sizes[at, p] += people.weights[i]
         if n_values > 0:
-            part_secrets[at, p, people.labels[i, SENSITIVE]] += 1
+            part_secrets[at, p, people.labels[i, SENSITIVE]] += people.weights[i]
     allowed = True
     for at in range(n_local):
         for p in range(n_parts):
@@ -322,23 +325,27 @@ def forbid_thresholds(
     first = 0
     while first < n:
         span = span_of[members[first]]
-        end = first
+        end, n_left, n_right = first, 0, 0
         left[:] = 0
         right[:] = 0
         while end < n and span_of[members[end]] == span:
+            weight = people.weights[members[end]]
+            n_right += weight
             if n_values > 0:
-                right[people.labels[members[end], SENSITIVE]] += 1
+                right[people.labels[members[end], SENSITIVE]] += weight
             end += 1
         for j in range(first, end - 1):
+            weight = people.weights[members[j]]
+            n_left += weight
+            n_right -= weight
             if n_values > 0:
-                left[people.labels[members[j], SENSITIVE]] += 1
-                right[people.labels[members[j], SENSITIVE]] -= 1
+                left[people.labels[members[j], SENSITIVE]] += weight
+                right[people.labels[members[j], SENSITIVE]] -= weight
             code, following = people.codes[members[j], m], people.codes[members[j + 1], m]
-            if multiple[span] and code < following:
-                n_left = j + 1 - first
-                if not (holds(left, n_left, limits) and holds(right, end - first - n_left, limits)):
-                    blocked[code] += 1
-                    blocked[following] -= 1
+            tested = multiple[span] and code < following
+            if tested and not (holds(left, n_left, limits) and holds(right, n_right, limits)):
+                blocked[code] += 1
+                blocked[following] -= 1
         first = end
     against = 0
     for code in range(len(forbidden)):

@@ -130,6 +130,8 @@ class Training:
         What the limits look at; ``n_values`` is 0 when they do not.
     public
         Which attributes everybody may know.
+    weights
+        How many equal rows each row stands for; ``None``: itself.
     """
 
     codes: Codes
@@ -139,6 +141,7 @@ class Training:
     sensitive: Codes | None
     n_values: int
     public: Bool
+    weights: Int64 | None = None
 
 
 @dataclass(frozen=True)
@@ -212,8 +215,9 @@ class Induction:
         sensitive = training.classes if training.sensitive is None else training.sensitive
         labels = np.asfortranarray(np.column_stack([training.classes, sensitive]).astype(np.int32))
         n_labels = np.array([training.n_classes, training.n_values], np.int64)
-        logs = n_log_n(n) if gain == "information" else np.zeros(0)
-        self._people = People(np.asfortranarray(training.codes, np.int32), labels, n_labels, logs)
+        weights = np.ones(n, np.int64) if training.weights is None else training.weights
+        logs = n_log_n(int(weights.sum())) if gain == "information" else np.zeros(0)
+        self._people = People(np.asfortranarray(training.codes, np.int32), labels, n_labels, logs, weights)
         self._class_public = class_public
         self._span_of = training.classes.astype(np.int64) if class_public else np.zeros(n, np.int64)
         self._n_spans = training.n_classes if class_public else 1
@@ -248,7 +252,8 @@ class Induction:
         grown, training = self._grown, self._training
         node = len(grown.nodes)
         grown.nodes.append((NONE, 0, 0))
-        counts = np.bincount(training.classes[leaf.rows], minlength=training.n_classes)
+        counts = np.bincount(training.classes[leaf.rows], self._people.weights[leaf.rows], training.n_classes)
+        counts = counts.astype(np.int64)
         grown.counts.append(counts)
         grown.leaves[node] = leaf
         if np.count_nonzero(counts) > 1:

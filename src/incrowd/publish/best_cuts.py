@@ -92,6 +92,11 @@ class BestCuts(GroupPublisher):
             raise ParameterError(fact, "use a whole number, at least 1, or None to choose it by the size of the table")
         super().__post_init__()
 
+    @property
+    def takes_stored_rows(self) -> bool:
+        """Whether it can cut rows that lie on the disk."""
+        return True
+
     def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run."""
         return 4 * self.n_runs(table) * super().n_steps(table)
@@ -135,7 +140,7 @@ def _in_threads(cuts: ClassCuts, searches: list[Search]) -> Iterator[tuple[float
 def _run(cuts: ClassCuts, search: Search, *, once: bool = False) -> tuple[float, Work, Partition]:
     """Return the loss and the groups of a run; one that is run once moves the rows themselves about."""
     cutting = cuts.cutting
-    work, partition = cutting.start(cutting.rows if once else cutting.rows.copy())
+    work, partition = cutting.start(cutting.rows if once else cutting.copy())
     cut = cuts.by(search)
     while partition.state[0] > 0:
         cut(work, partition)

@@ -95,9 +95,13 @@ def _sums(at: npt.NDArray[np.integer], rows: Float64 | None, n: int = 0) -> Floa
     return np.asarray(np.bincount(at, rows, n), np.float64)
 
 
+def _weights(table: Table) -> Float64 | None:
+    return None if table.weights is None else table.weights.astype(np.float64)
+
+
 def level_information(table: Table, m: int) -> list[float]:
     """Return I_N of an attribute at each level, the root first (Alg. 1, line 2)."""
-    leaves = count_pairs(table.codes[:, m], table.classes[0])
+    leaves = count_pairs(table.codes[:, m], table.classes[0], _weights(table))
     found = []
     for level in range(1, n_levels(table.hierarchies[m]) + 1):
         lo, _ = level_bounds(table.hierarchies[m], level)
@@ -162,10 +166,10 @@ def at_levels(table: Table, levels: Sequence[int]) -> Generalized:
         hi_of.append(hi)
     group_of, n_groups = label_groups(values)
     some_row = np.empty(n_groups, np.int64)
-    some_row[group_of] = np.arange(table.n_rows)
+    some_row[group_of] = np.arange(len(group_of))
     recoding = GlobalRecoding(tuple(lo_of), tuple(hi_of))
     cells = recoding.cells(table.codes[some_row], table.hierarchies)
-    return Generalized(table, tuple(levels), recoding, group_of, *cells, np.bincount(group_of, minlength=n_groups))
+    return Generalized(table, tuple(levels), recoding, group_of, *cells, table.count(group_of, n_groups))
 
 
 @dataclass(frozen=True)
@@ -206,7 +210,7 @@ class Suppression:
         bounds = bounds._replace(whole=asked)
         counts = np.zeros((n_groups, 0), np.int64)
         if privacy.about_sensitive and table.sensitive is not None:
-            counts = count_by_group(generalized.group_of, table.sensitive, n_groups, table.n_values)
+            counts = _count_by_group(table, generalized.group_of, n_groups)
         keeps = groups_hold(counts, generalized.sizes, bounds)
         order = np.lexsort((*generalized.lo.T[::-1], generalized.sizes, keeps))
         sizes = generalized.sizes[order]
@@ -237,6 +241,13 @@ class Suppression:
         while k <= n_rows:
             yield (n_groups := self.at(k))
             k = self.largest_k(n_groups) + 1
+
+
+def _count_by_group(table: Table, group_of: Int64, n_groups: int) -> Int64:
+    assert table.sensitive is not None
+    if table.weights is None:
+        return count_by_group(group_of, table.sensitive, n_groups, table.n_values)
+    return table.count(group_of * table.n_values + table.sensitive, n_groups * table.n_values).reshape(n_groups, -1)
 
 
 class Change(NamedTuple):
@@ -313,7 +324,7 @@ class _Attribute:
 def changes(generalized: Generalized, suppression: Suppression, steps: Iterable[int]) -> Iterator[Change]:
     """Yield what each step changes; steps are increasing numbers of suppressed groups (Alg. 1, lines 9-10)."""
     table = generalized.table
-    pairs = count_pairs(generalized.group_of, table.classes[0])
+    pairs = count_pairs(generalized.group_of, table.classes[0], _weights(table))
     place = np.empty(len(suppression.order), np.int64)
     place[suppression.order] = np.arange(len(place))
     by_place = np.argsort(place[pairs.value], kind="stable")

@@ -75,6 +75,7 @@ class IACk(GroupPublisher):
     paper: ClassVar[str] = "Li et al. 2011"
     kind: ClassVar[str] = "one level per attribute, with suppression"
     cost: ClassVar[str] = "n M + n log n"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
     needs_hierarchies: ClassVar[bool] = True
 

@@ -60,6 +60,11 @@ class InfoGainMondrian(GroupPublisher):
     cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
 
+    @property
+    def takes_stored_rows(self) -> bool:
+        """Whether it can cut rows that lie on the disk."""
+        return True
+
     def n_steps(self, table: Table) -> float:
         """Return about how often the innermost loops run."""
         return 4 * super().n_steps(table)  # thresholds by the dozen where Mondrian tries two

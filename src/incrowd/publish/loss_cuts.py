@@ -46,7 +46,7 @@ def make_room(table: Table, n_rows: int, n_values: int) -> Room:
     most_leaves = max(hierarchy.n_leaves for hierarchy in table.hierarchies)
     most = max(2, min(n_rows, most_leaves) + 1)
     return Room(
-        np.empty(n_rows, np.int64),
+        np.empty(n_rows, np.int64) if table.disk is None else table.disk.empty(n_rows, np.int64),
         np.empty(most_leaves + 2, np.int64),
         np.empty((3, most), np.int64),
         np.empty((4, most, 2 * table.n_quasi), np.int32),

@@ -105,6 +105,11 @@ class Mondrian(GroupPublisher):
         """Whether equal rows may come once: relaxed cuts part them."""
         return self.strict
 
+    @property
+    def takes_stored_rows(self) -> bool:
+        """Whether it can cut rows that lie on the disk: group by group."""
+        return self.recoding == "multi"
+
     def can_recode(self) -> bool:
         """Tell whether equal rows stay together."""
         return self.strict

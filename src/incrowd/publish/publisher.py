@@ -192,6 +192,11 @@ class CellPublisher(Publisher[RowRelease]):
         """Whether that holds for these parameters."""
         return self.cuts_weighted_rows
 
+    @property
+    def takes_stored_rows(self) -> bool:
+        """Whether it can cut a table whose rows lie on the disk, with these parameters; see `StoredTable`."""
+        return False
+
     @abstractmethod
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells; the only thing that a method has to write."""

@@ -65,6 +65,7 @@ class TreeAnonymizer(GroupPublisher):
     paper: ClassVar[str] = "Friedman et al. 2008"
     kind: ClassVar[str] = "multi-dimensional"
     cost: ClassVar[str] = "n M depth"
+    cuts_weighted_rows: ClassVar[bool] = True
     recodes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -82,7 +83,9 @@ class TreeAnonymizer(GroupPublisher):
         classes, n_classes = table.classes
         n_values = table.n_values if self.privacy().about_sensitive else 0
         public = np.ones(table.n_quasi, np.bool_)
-        training = Training(table.codes, table.hierarchies, classes, n_classes, table.sensitive, n_values, public)
+        training = Training(
+            table.codes, table.hierarchies, classes, n_classes, table.sensitive, n_values, public, table.weights
+        )
         most = max(1, table.n_rows // self.k)
 
         def report(n_leaves: int) -> None:

@@ -193,7 +193,7 @@ class RowRelease(Release):
 
     def classes(self) -> tuple[Codes, pl.Series] | None:
         """Codes and values of the class, when it is published row by row: the target, or exact sensitive values."""
-        if self.target is not None and self.target in self.manifest.other:
+        if self.target is not None and self.target in self.other.columns:  # which an engine leaves on the disk
             codes, values = code_classes(self.other[self.target])
             return (codes, values) if codes is not None else None
         found = self.target_secret

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -19,8 +20,18 @@ Progress = Callable[[str, int, int], None]
 SAMPLE = 200_000
 """Rows of the sample in which *other* columns are looked at beside those that are hidden."""
 
-_SHOWN, _N = "", " "  # names that no column has
-_MANY = 4_000_000  # pairs that are collected before equal ones are joined
+SHOWN, NUMBER = "", " "
+"""Names that no column has: of what stands for an original, and how often a pair occurs."""
+
+MANY = 4_000_000
+"""Pairs that are collected before equal ones are joined; if they are still more than half of it, they are spilled."""
+
+
+class Spill(Protocol):
+    """Where pairs go that do not fit the memory."""
+
+    def add(self, pairs: pl.DataFrame) -> None:
+        """Take in more of them."""
 
 
 @dataclass
@@ -45,6 +56,8 @@ class Pairs:
         Published columns and unreleased ones that are equal in all rows.
     sample, sample_shown
         Some originals, and the numbers of the rows that stand for them.
+    spilled
+        Whether the pairs are on the disk.
     """
 
     columns: list[str]
@@ -56,10 +69,16 @@ class Pairs:
     repeats: list[tuple[str, str]] = field(default_factory=list)
     sample: pl.DataFrame = field(default_factory=pl.DataFrame)
     sample_shown: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    spilled: bool = False
 
 
-def pair_up(claims: Claims, original: io.Batches, deal: Deal | None, progress: Progress) -> Pairs:
-    """Go through the originals once; without a row map nothing stands for anybody."""
+def pair_up(
+    claims: Claims, original: io.Batches, deal: Deal | None, progress: Progress, spill: Spill | None = None
+) -> Pairs:
+    """Go through the originals once; without a row map nothing stands for anybody.
+
+    Pairs that are too many go to `spill`, if there is one: then all of them do.
+    """
     coded = [*(q.name for q in claims.quasi), *(secret.name for secret in claims.secrets)]
     names = list(original.columns)
     repeats = _Repeats(claims, original)
@@ -69,7 +88,7 @@ def pair_up(claims: Claims, original: io.Batches, deal: Deal | None, progress: P
     step = max(1, claims.rows["input"] // SAMPLE)
     joined: list[pl.DataFrame] = []
     samples: list[tuple[pl.DataFrame, Array]] = []
-    n_rows = n_joined = 0
+    n_rows, n_joined, spilled = 0, 0, False
     for batch in original.iterate(wanted):
         repeats.look(batch)
         shown, start = np.full(batch.height, NOBODY, np.int32), 0
@@ -83,17 +102,24 @@ def pair_up(claims: Claims, original: io.Batches, deal: Deal | None, progress: P
             at = np.arange(-n_rows % step, batch.height, step)
             at = at[shown[at] != NOBODY]
             samples.append((batch[at].select(list(dict.fromkeys([*coded, *claims.other]))), shown[at]))
-        pairs = batch.select(coded).with_columns(pl.Series(_SHOWN, shown))
-        joined.append(pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64()).alias(_N)))
-        n_joined += joined[-1].height
+        pairs = batch.select(coded).with_columns(pl.Series(SHOWN, shown))
         n_rows += batch.height
-        if n_joined > _MANY:
+        if spill is not None and spilled:
+            spill.add(pairs.with_columns(pl.lit(1, pl.Int64()).alias(NUMBER)))
+        else:
+            joined.append(pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64()).alias(NUMBER)))
+            n_joined += joined[-1].height
+        if n_joined > MANY:
             joined = [_join(joined)]
             n_joined = joined[0].height
+            if spill is not None and n_joined > MANY // 2:
+                spill.add(joined[0])
+                joined, n_joined, spilled = [joined[0].clear()], 0, True
         progress("checking originals", n_rows, claims.rows["input"])
     whole = _join(joined)
-    found = Pairs(names, n_rows, whole.select(coded), whole[_SHOWN].to_numpy(), whole[_N].to_numpy())
+    found = Pairs(names, n_rows, whole.select(coded), whole[SHOWN].to_numpy(), whole[NUMBER].to_numpy())
     found.frame = typed_like(original, found.frame)
+    found.spilled = spilled
     found.wrong_other, found.repeats = others.wrong(), repeats.found()
     if samples:
         found.sample = pl.concat([each[0] for each in samples])
@@ -103,7 +129,7 @@ def pair_up(claims: Claims, original: io.Batches, deal: Deal | None, progress: P
 
 def _join(parts: list[pl.DataFrame]) -> pl.DataFrame:
     whole = pl.concat(parts)
-    return whole.group_by(pl.exclude(_N)).agg(pl.col(_N).sum())
+    return whole.group_by(pl.exclude(NUMBER)).agg(pl.col(NUMBER).sum())
 
 
 def typed_like(original: io.Batches, frame: pl.DataFrame) -> pl.DataFrame:

@@ -103,6 +103,7 @@ class _OnSpark:
         self._session, self._room, self._watch = session, room, watch
         self._map: Path | None = None
         self._problems: list[str] = []
+        self.spill, self.original = None, None  # pairs that do not fit the memory are not yet judged in pieces
 
     @property
     def problems(self) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -43,6 +43,7 @@ from incrowd.verify.originals import Originals, read_originals
 from incrowd.verify.pairs import Pairs, pair_up
 from incrowd.verify.parts import Released, part_names, read_released, read_row_map
 from incrowd.verify.payload import Payload, check_labels, declared_names, read_payload
+from incrowd.verify.pieces import Spilled, check_pieces
 from incrowd.verify.private import Kept, read_private
 from incrowd.verify.promises import check_promises, each_secret
 from incrowd.verify.rare import check_counts_and_rare
@@ -121,6 +122,14 @@ class Looking(Protocol):
     def released(self, findings: Findings, claims: Claims, cover: io.Cover, problems: list[str]) -> Released | None:
         """Read all parts, and judge how they are written."""
 
+    @property
+    def spill(self) -> Spilled | None:
+        """Where pairs are that do not fit the memory."""
+
+    @property
+    def original(self) -> io.Batches | None:
+        """The originals, if they are read in batches."""
+
     def pairs(self, claims: Claims) -> Pairs | None:
         """Go through the originals; ``None`` without any."""
 
@@ -134,6 +143,8 @@ class _ByBatches:
         self._folder, self._private, self._original = folder, private, original
         self._room, self._progress = room, progress
         self._deal: Deal | None = None
+        self._released: Released | None = None
+        self.original, self.spill = original, cast("Spilled | None", None)
 
     @property
     def problems(self) -> list[str]:
@@ -148,11 +159,19 @@ class _ByBatches:
     def released(self, findings: Findings, claims: Claims, cover: io.Cover, problems: list[str]) -> Released | None:
         """Read all parts, and judge how they are written."""
         self._deal = _deal(findings, claims, self._private, self._original, self._room)
-        return read_released(findings, claims, self._folder, cover, problems, self._deal, self._progress)
+        args = (findings, claims, self._folder, cover, problems, self._deal, self._progress)
+        self._released = read_released(*args)
+        return self._released
 
     def pairs(self, claims: Claims) -> Pairs | None:
         """Go through the originals."""
-        return None if self._original is None else pair_up(claims, self._original, self._deal, self._progress)
+        if self._original is None:
+            return None
+        found = self._released
+        if found is not None and (claims.cells or "groups").startswith("groups"):
+            secrets = [secret.name for secret in claims.secrets]
+            self.spill = Spilled(self._room, found.frame.drop([*claims.other, *secrets]), found.weights)
+        return pair_up(claims, self._original, self._deal, self._progress, self.spill)
 
 
 def check_dataset(
@@ -274,19 +293,40 @@ def _check_pairs(
     """Judge all that the originals can show."""
     if not check_columns(findings, claims, pairs.columns, pairs.n_rows):
         return
-    originals = read_originals(claims, pairs.frame)
-    if not check_values(findings, claims, originals, int(pairs.weights[originals.dropped].sum())):
-        return
-    rows = _rows_behind(findings, claims, originals, pairs, looking)
-    if rows is None:
-        return
-    codes = _codes(findings, claims, payload, originals, pairs.weights[rows], rows, kept, mapped=looking.is_mapped)
-    if codes is None:
+    if not _check_each(findings, claims, payload, pairs, looking, kept):
         return
     if not looking.is_mapped:
         findings.skip("assignment", "needs the owner's private folder: whether rows cover people was not checked")
         findings.skip("identifiers", "needs the owner's private folder")
         return
+    _check_others(findings, claims, payload, pairs)
+    repeats = [f"column {name!r} repeats the unreleased column {secret!r}" for name, secret in pairs.repeats]
+    findings.judge("identifiers", repeats, "no column repeats an unreleased one")
+    judge_members(findings, claims, payload, payload.cells.size, exact=False, k_judged=True)
+
+
+def _check_each(
+    findings: Findings, claims: Claims, payload: Payload, pairs: Pairs, looking: Looking, kept: Kept | None
+) -> bool:
+    """Judge every pair; return whether who is behind the rows could be looked at."""
+    if pairs.spilled:
+        assert looking.spill is not None
+        assert looking.original is not None
+        return check_pieces(
+            findings, claims, payload, looking.spill, looking.original, kept, looking.problems,
+            mapped=looking.is_mapped,
+        )  # fmt: skip
+    originals = read_originals(claims, pairs.frame)
+    if not check_values(findings, claims, originals, int(pairs.weights[originals.dropped].sum())):
+        return False
+    rows = _rows_behind(findings, claims, originals, pairs, looking)
+    if rows is None:
+        return False
+    codes = _codes(findings, claims, payload, originals, pairs.weights[rows], rows, kept, mapped=looking.is_mapped)
+    if codes is None:
+        return False
+    if not looking.is_mapped:
+        return True
     secrets = [
         column.ranks_in(told.values)[column.index[rows]]
         for column, told in zip(originals.secrets, payload.told, strict=True)
@@ -297,10 +337,7 @@ def _check_pairs(
         check_extents(findings, claims, own, originals, rows, codes)
     for at, part, _, told_alone in each_secret(findings, claims, own):
         check_own_value(part, told_alone, behind.about(at))
-    _check_others(findings, claims, payload, pairs)
-    repeats = [f"column {name!r} repeats the unreleased column {secret!r}" for name, secret in pairs.repeats]
-    findings.judge("identifiers", repeats, "no column repeats an unreleased one")
-    judge_members(findings, claims, payload, payload.cells.size, exact=False, k_judged=True)
+    return True
 
 
 def _rows_behind(

@@ -45,6 +45,7 @@ def publish_by_batches(
     unable
         Settings of `publish` that need all rows in memory; each must be as if it was not given.
     """
+    from incrowd.engines import foresee
     from incrowd.engines import publish as publish_with
     from incrowd.publish import default_method, make
 
@@ -59,6 +60,8 @@ def publish_by_batches(
     publisher = make(method or default_method(roles), **dict(parameters or {}))
     notes: list[str] = []
     with working(run) as work, collect_warnings() as raised:
+        if engine == "streamed" and (needs := foresee(source, roles, place.path, memory)) is not None:
+            work.announce(needs)
         release = publish_with(
             source, roles, publisher, place.path,
             engine=engine, memory=memory, master=master, seed=seed, domains=domains, reading=settings(reading, None),
