@@ -258,7 +258,7 @@ def test_whatever_else_a_pmml_file_holds_is_refused(tmp_path):
         ("<Header/>", "<Header><Timestamp>Ada</Timestamp></Header>", "holds text in Timestamp"),
         ("<DataDictionary>", "<DataDictionary numberOfFields='90000'>", "names columns, classes or trees"),
         ("</MiningSchema>", "<MiningField name='Ada'/></MiningSchema>", "names columns, classes or trees"),
-        ("</MiningSchema>", "</MiningSchema>" + OUTPUT.format("Ada") * 9, "names columns, classes or trees"),
+        ("</MiningSchema>", "</MiningSchema>" + OUTPUT.format("Ada") * 9, "has 9 times Output"),
         ("</MiningSchema>", "</MiningSchema>" + OUTPUT.format("Ada " * 30), "names columns, classes or trees"),
         ("</MiningSchema>", "</MiningSchema><Output/><Output/>", "has 2 times Output"),
         ("usageType='target'", "usageType='Ada'", "says of 'usageType'"),

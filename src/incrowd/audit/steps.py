@@ -374,6 +374,9 @@ def _require_crowds(step: Any, rule: Rule, values: Any, sources: list[Sources], 
     for j, source in enumerate(sources):
         if not crowd.is_private(source):
             continue
+        if source & crowd.known and _keeps_sums(step):  # as many moments with a person's own value are that person
+            fact = f"The step {kind_of(step)} keeps figures of public and private columns together, and may part people"
+            raise IncompatibleError(fact, "prepare public and private columns apart")
         what = f"of the private column {' and '.join(sorted(source))}"
         if rule.only_public:
             fact = f"The step {kind_of(step)} keeps components {what}, and one can be the row of one person"
