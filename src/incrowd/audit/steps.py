@@ -197,10 +197,16 @@ def is_plain(value: Any) -> bool:  # noqa: ANN401
     if type(value) is dict:
         return all(is_plain(name) and is_plain(one) for name, one in value.items())
     if type(value) is np.ndarray:
-        return value.dtype.kind in "biufU" or is_plain(value.tolist())
+        return is_bare(value) and (value.dtype.kind in "biufU" or is_plain(value.tolist()))
     if type(value) is slice:
         return is_plain([value.start, value.stop, value.step])
     return type(value) in _PLAIN or (isinstance(value, type) and value in (*_NUMBERS, float, int, str, object))
+
+
+def is_bare(value: npt.NDArray[Any]) -> bool:
+    """Tell whether the type of an array's numbers carries no notes: NumPy has room for a dict, and saves it."""
+    fields = (value.dtype.fields or {}).values()
+    return value.dtype.metadata is None and all(len(one) == 2 and one[0].metadata is None for one in fields)
 
 
 def is_short(value: Any) -> bool:  # noqa: ANN401
@@ -278,7 +284,7 @@ def difference(one: Any, other: Any, name: str = "content") -> str | None:  # no
     if type(one) is not type(other):
         return name
     if isinstance(one, np.ndarray):
-        return None if _alike(one, other) else name
+        return None if is_bare(one) and _alike(one, other) else name
     if type(one) in (list, tuple):
         found = (difference(a, b, name) for a, b in zip(one, other, strict=False))
         return name if len(one) != len(other) else next((f for f in found if f), None)
