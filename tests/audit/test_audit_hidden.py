@@ -315,3 +315,23 @@ def test_categories_of_histograms_are_refused_with_what_to_do():
     model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, Y)
     with pytest.raises(ic.IncompatibleError, match="with categorical features"):
         ic.audit(model, FRAME, SCHEMA, 5)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("name", ["_sklearn_output_config", "_metadata_request"])
+def test_what_scikit_learn_copies_without_looking_is_refused(place, name):
+    """A clone of a step has its output settings and requests, whatever they are: they have no room for rows."""
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), tree()).fit(X, Y)
+    assert ic.audit(model, FRAME, SCHEMA, 1).ok
+    setattr(model[place], name, {"transform": "pandas", "rows": PAY[:9].tolist()})
+    with pytest.raises(ic.IncompatibleError, match=f"holds '{name}'"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+    setattr(model[place], name, {"transform": "Ada earns 90000"})
+    with pytest.raises(ic.IncompatibleError, match=f"holds '{name}'"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+
+
+@pytest.mark.parametrize("limits", [{"l": "2"}, {"max_confidence": "0.5"}, {"l": True}, {"max_confidence": True}])
+def test_limits_are_numbers(limits):
+    with pytest.raises(ic.ParameterError, match=r"(l|max_confidence) is"):
+        ic.audit(tree().fit(X, Y), FRAME, SCHEMA, 1, **limits)

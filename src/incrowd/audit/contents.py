@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.audit.steps import is_bare, is_plain, is_short, kind_of, require_valid
+from incrowd.audit.steps import is_bare, is_plain, is_short, kind_of, require_no_notes, require_valid
 from incrowd.errors import IncompatibleError
 
 
@@ -175,6 +175,7 @@ def by_row(model: Any) -> list[str]:  # noqa: ANN401
             fact = f"The {kind_of(model)} holds '{name}', which the audit does not understand"
             raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     require_valid(model)
+    require_no_notes(model)
     if _draws_rows(model) and _seeded(model):
         found.append("the seeds by which rows were drawn")
     return found

@@ -76,7 +76,9 @@ def _codes(column: pl.Series) -> Int64:
 def _is_copy(one: pl.Series, other: pl.Series) -> bool:
     a, b = (_as_text(column) for column in (one, other))
     n_other = len(a) - int(a.eq_missing(b).sum())
-    n_rare = len(a) - int(a.value_counts()["count"].max() or 0)  # that most people have nothing, in both, is no copy
+    n_rare = len(a) - int(
+        a.value_counts()["count"].to_numpy().max(initial=0)
+    )  # that most people have nothing, in both, is no copy
     return len(a) >= 5 and n_other <= _MOST_ERRORS * n_rare and a.n_unique() > 2
 
 

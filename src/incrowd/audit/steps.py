@@ -29,6 +29,7 @@ _NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint3
 _PLAIN = (type(None), bool, int, float, str, np.bool_, np.str_, *_NUMBERS)
 _MOST_TEXT = 64  # letters of a parameter, or entries of a list: names of options are shorter
 _MOST_INT = 2**64
+_OUTPUTS = tuple({"transform": kind} for kind in (None, "default", "pandas", "polars"))
 _CLOSE = 1e-6  # sums over people in another order differ by rounding
 
 
@@ -170,6 +171,7 @@ def _require_known(step: Any) -> None:  # noqa: ANN401
             fact = f"The parameter {name} of the step {kind_of(step)} is an object that may hold anything"
             raise IncompatibleError(fact, "give it as a number, a name or a list of them, and fit again")
     require_valid(step)
+    require_no_notes(step)
     for part in _parts(step):
         _require_known(part)
 
@@ -237,6 +239,15 @@ def require_valid(part: Any) -> None:  # noqa: ANN401
     except ValueError as error:
         fact = f"The {kind_of(part)} has a parameter that it does not take: {type(error).__name__}"
         raise IncompatibleError(fact, "give it as its documentation says, and fit again") from None
+
+
+def require_no_notes(part: Any) -> None:  # noqa: ANN401
+    """Refuse what scikit-learn copies with an estimator without looking at it: how output is given, and requests."""
+    for name, known in (("_sklearn_output_config", _OUTPUTS), ("_metadata_request", ())):
+        held = vars(part).get(name, {})
+        if type(held) is not dict or not is_plain(held) or held not in ({}, *known):
+            fact = f"The {kind_of(part)} holds '{name}', which the audit does not understand"
+            raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
 
 
 def require_short(names: Sequence[Any]) -> None:

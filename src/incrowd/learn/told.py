@@ -135,7 +135,7 @@ def _scales(public: Sequence[pl.Series], hidden: pl.Series) -> list[tuple[list[p
     if not hidden.dtype.is_numeric():
         return []
     numbers = [column for column in public if column.dtype.is_numeric()]
-    positive = [column for column in numbers if float((column > 0).mean() or 0) > 1 - _SHARE_WRONG]
+    positive = [column for column in numbers if int((column > 0).sum()) > (1 - _SHARE_WRONG) * len(column)]
     return [(numbers, hidden), ([_log(column) for column in positive], _log(hidden))]
 
 
