@@ -117,11 +117,15 @@ def test_a_file_is_audited_as_the_model_itself(suffix, kind, labels, tmp_path):
 def test_pmml_with_counts_and_two_predicates(tmp_path):
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(ROWS, LABELS)
     path = write_pmml(model, tmp_path / "model.pmml", LABELS, compact=False, counts=True)
+    for k in (2, 30):
+        theirs = ic.audit(load_model(path), frame_of(LABELS), SOME, k)
+        assert theirs.at_risk.tolist() == ic.audit(model, frame_of(LABELS), SOME, k).at_risk.tolist()
+    text = path.read_text()
+    path.write_text(text.replace('operator="greaterThan" value="', 'operator="greaterThan" value="1', 1))
     with pytest.raises(ic.IncompatibleError, match="predicts nothing for some rows"):
         load_model(path)
-    text = path.read_text()
-    path.write_text(text.replace("<TreeModel ", "<TreeModel noTrueChildStrategy='returnLastPrediction' "))
-    with pytest.raises(ic.IncompatibleError, match="shares of the classes"):
+    path.write_text(text.replace('"greaterThan"', '"greaterOrEqual"', 1))
+    with pytest.raises(ic.IncompatibleError, match="predicts nothing for some rows"):
         load_model(path)
     write_pmml(model, path, LABELS, counts=True)
     found = ic.audit(load_model(path), frame_of(LABELS), SOME, 5)
@@ -177,6 +181,9 @@ def test_whatever_else_an_onnx_file_holds_is_refused(tmp_path):
     def at(given, name):
         return next(one for one in given.graph.node[0].attribute if one.name == name)
 
+    def map_of(given):
+        return next(one for node in given.graph.node if node.op_type == "ZipMap" for one in node.attribute)
+
     refused(lambda m: setattr(m, "doc_string", "Ada"), "'doc_string' in the model")
     refused(lambda m: m.metadata_props.add(key="a", value="b"), "'metadata_props' in the model")
     refused(lambda m: setattr(m.graph, "doc_string", "Ada"), "'doc_string' in the graph")
@@ -187,6 +194,21 @@ def test_whatever_else_an_onnx_file_holds_is_refused(tmp_path):
     refused(lambda m: at(m, "nodes_hitrates").floats.__setitem__(0, 0.5), "hit rates")
     refused(lambda m: setattr(m.graph.node[0].attribute.add(), "name", "rows"), "'rows' in the trees")
     refused(lambda m: m.graph.node.add(op_type="Relu"), "holds 'Relu'")
+    more = "texts or fields that no export"
+    refused(lambda m: m.graph.node.add(op_type="Identity", input=["X"], output=["ada"]), more)
+    refused(lambda m: m.graph.output.add(name="ada"), more)
+    refused(lambda m: setattr(m.opset_import.add(), "domain", "Ada " * 20), more)
+    shape = onnx.ModelProto.FromString(whole).graph.input[0].type.tensor_type.shape
+    assert len(shape.dim) == 2
+    refused(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[0], "denotation", "Ada " * 20), more)
+    refused(lambda m: [m.opset_import.add(domain=str(i)) for i in range(99)], more)
+    refused(lambda m: setattr(m, "model_version", 90000), "versions that there are not")
+    refused(lambda m: at(m, "post_transform").strings.append(b"Ada"), "'strings' in an attribute")
+    refused(lambda m: at(m, "nodes_values").ints.append(90000), "'ints' in an attribute")
+    refused(lambda m: m.graph.node[0].attribute.add().CopyFrom(at(m, "nodes_values")), "an attribute twice")
+    refused(lambda m: map_of(m).ints.append(90000), "other classes behind its trees")
+    refused(lambda m: [at(m, name).ints.__setitem__(slice(None), [90000] * len(at(m, name).ints))
+                       for name in ("nodes_treeids", "class_treeids")], "number its trees")  # fmt: skip
     refused(lambda m: at(m, "class_weights").floats.__setitem__(0, 0.123), "say something else", ic.SchemaError)
     leaf = [bytes(one) for one in at(onnx.ModelProto.FromString(whole), "nodes_modes").strings].index(b"LEAF")
     refused(lambda m: at(m, "nodes_values").floats.__setitem__(leaf, 3.0), "about its leaves that no tree says")
@@ -199,6 +221,12 @@ def test_whatever_else_an_onnx_file_holds_is_refused(tmp_path):
     path.write_bytes(b"Ada")
     with pytest.raises((InputError, ic.IncompatibleError)):
         load_model(path)
+
+
+OUTPUT = (
+    "<Output><OutputField name='{}' optype='continuous' dataType='double' feature='probability' value='0'/></Output>"
+)
+DOUBLE = '<ScoreDistribution value="0" recordCount="90000"/><ScoreDistribution value="0"'
 
 
 def test_whatever_else_a_pmml_file_holds_is_refused(tmp_path):
@@ -214,14 +242,32 @@ def test_whatever_else_a_pmml_file_holds_is_refused(tmp_path):
         ("<Header/>", "<Header note='Ada'/>", "holds 'note' in Header"),
         ("<Header/>", "<Header>Ada</Header>", "holds text in Header"),
         ("<Header/>", "<Header/>Ada", "holds text in Header"),
-        ("<Header/>", f"<Header><Application name='{'Ada ' * 99}'/></Header>", "holds text in Application"),
+        ("<Header/>", f"<Header><Application name='{'Ada ' * 99}'/></Header>", "says of 'name' in Application"),
         ("</PMML>", "<ModelVerification/></PMML>", "holds 'ModelVerification'"),
         (field, field.replace("/>", "><Value value='1'/></DataField>"), "lists values of column 'b'"),
         (field, field.replace("float", "string"), "it is no number"),
         (field, field * 2, "fields of the same name"),
         ("lessOrEqual", "equal", "does not compare one column"),
         ("<Node><True/>", "<Node score='1'><True/>", "nodes that predict nothing"),
-        ("<Node><True/>", f"<Node id='{'x' * 30}'><True/>", "a name that is long"),
+        ("<Node><True/>", "<Node id='ada_earns_90000'><True/>", "says of 'id' in Node"),
+        ("<Node><True/>", "<Node id='90000'><True/>", "numbers that do not count them"),
+        ("<Node><True/>", "<Node id='1' defaultChild='7'><True/>", "numbers that do not count them"),
+        ("<TreeModel ", f"<TreeModel modelName='{'Ada ' * 20}' ", "says of 'modelName'"),
+        ("<TreeModel ", f"<TreeModel splitCharacteristic='{'Ada ' * 20}' ", "says of 'splitCharacteristic'"),
+        ("<Header/>", "<Header/><Header/>", "has 2 times Header"),
+        ("<Header/>", "<Header><Timestamp>Ada</Timestamp></Header>", "holds text in Timestamp"),
+        ("<DataDictionary>", "<DataDictionary numberOfFields='90000'>", "names columns, classes or trees"),
+        ("</MiningSchema>", "<MiningField name='Ada'/></MiningSchema>", "names columns, classes or trees"),
+        ("</MiningSchema>", "</MiningSchema>" + OUTPUT.format("Ada") * 9, "has 9 times Output"),
+        ("</MiningSchema>", "</MiningSchema>" + OUTPUT.format("Ada " * 30), "names columns, classes or trees"),
+        ("</MiningSchema>", "</MiningSchema><Output/><Output/>", "has 2 times Output"),
+        ("usageType='target'", "usageType='Ada'", "says of 'usageType'"),
+        ("<PMML ", "<PMML xmlns:ada='http://ada.example/90000' ", "spaces of names"),
+        (".5", ".500000000000000000000000090000", "says of 'value' in SimplePredicate"),
+        ("<True/>", "<True><Value value='90000'/></True>", "holds 'Value' in True"),
+        ("dataType='float'", "dataType='Ada'", "says of 'dataType'"),
+        ('<ScoreDistribution value="0"', DOUBLE, "shares of the classes"),
+        ('<Node score="0"', '<Node score="1"', "shares of the classes"),
         ("usageType='target'", "", "has 0 targets"),
         ("classification", "regression", "does not name the classes"),
     ]:

@@ -1,6 +1,7 @@
 """Rows hidden where a model has room for them: in figures, parameters and parts that predictions do not need."""
 
 import copy
+import pickle
 
 import numpy as np
 import polars as pl
@@ -280,3 +281,57 @@ def test_our_clusters_do_not_say_themselves_how_many_people_they_are_the_means_o
     model.set_params(k=5, min_people=None)
     with pytest.raises(ic.SchemaError, match="not what it becomes when it is fitted"):
         ic.audit(model, frame, schema, 5)
+
+
+@pytest.mark.parametrize("name", ["classes_", "coef_", "intercept_"])
+def test_notes_in_the_types_of_numbers_are_refused(name):
+    """NumPy keeps a dict with a type, and pickles it."""
+    model = LogisticRegression().fit(X, Y)
+    assert ic.audit(model, FRAME, SCHEMA, 1).ok
+    value = getattr(model, name)
+    setattr(model, name, value.astype(np.dtype(value.dtype.str, metadata={"rows": PAY.tolist()})))
+    with pytest.raises(ic.IncompatibleError, match=f"holds '{name}'"):
+        ic.audit(pickle.loads(pickle.dumps(model)), FRAME, SCHEMA, 1)
+
+
+def test_notes_in_steps_trees_of_histograms_and_our_own_are_refused():
+    noted = {"metadata": {"rows": PAY.tolist()}}
+    model = make_pipeline(StandardScaler(), tree()).fit(X, Y)
+    model[0].mean_ = model[0].mean_.astype(np.dtype("f8", **noted))
+    with pytest.raises(ic.SchemaError, match="another mean_"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+    model = hist()
+    one = model._predictors[0][0]
+    one.nodes = one.nodes.view(np.dtype(one.nodes.dtype.descr, **noted))
+    with pytest.raises(ic.IncompatibleError, match="holds more than its nodes"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+    model = ours()
+    model.classes_ = model.classes_.astype(np.dtype("i8", **noted))
+    with pytest.raises(ic.IncompatibleError, match="holds 'classes_'"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+
+
+def test_categories_of_histograms_are_refused_with_what_to_do():
+    model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, Y)
+    with pytest.raises(ic.IncompatibleError, match="with categorical features"):
+        ic.audit(model, FRAME, SCHEMA, 5)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("name", ["_sklearn_output_config", "_metadata_request"])
+def test_what_scikit_learn_copies_without_looking_is_refused(place, name):
+    """A clone of a step has its output settings and requests, whatever they are: they have no room for rows."""
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), tree()).fit(X, Y)
+    assert ic.audit(model, FRAME, SCHEMA, 1).ok
+    setattr(model[place], name, {"transform": "pandas", "rows": PAY[:9].tolist()})
+    with pytest.raises(ic.IncompatibleError, match=f"holds '{name}'"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+    setattr(model[place], name, {"transform": "Ada earns 90000"})
+    with pytest.raises(ic.IncompatibleError, match=f"holds '{name}'"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+
+
+@pytest.mark.parametrize("limits", [{"l": "2"}, {"max_confidence": "0.5"}, {"l": True}, {"max_confidence": True}])
+def test_limits_are_numbers(limits):
+    with pytest.raises(ic.ParameterError, match=r"(l|max_confidence) is"):
+        ic.audit(tree().fit(X, Y), FRAME, SCHEMA, 1, **limits)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.audit.steps import is_plain, is_short, kind_of, require_valid
+from incrowd.audit.steps import is_bare, is_plain, is_short, kind_of, require_no_notes, require_valid
 from incrowd.errors import IncompatibleError
 
 
@@ -175,6 +175,7 @@ def by_row(model: Any) -> list[str]:  # noqa: ANN401
             fact = f"The {kind_of(model)} holds '{name}', which the audit does not understand"
             raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     require_valid(model)
+    require_no_notes(model)
     if _draws_rows(model) and _seeded(model):
         found.append("the seeds by which rows were drawn")
     return found
@@ -285,7 +286,7 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401
 def _is_numbers(*dimensions: int) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:  # noqa: ANN401
         is_array = type(value) is np.ndarray and value.dtype.kind in "biuf" and value.ndim in dimensions
-        return is_array or _is_number(value)
+        return (is_array and is_bare(value)) or _is_number(value)
 
     return check
 
@@ -303,7 +304,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "plain": lambda value: is_plain(value) and (is_short(value) or getattr(value, "dtype", None) == np.bool_),
     "nothing": lambda value: value is None,
     "names": lambda value: type(value) is np.ndarray and value.ndim == 1 and is_plain(value),
-    "classes": lambda value: type(value) is np.ndarray and value.ndim == 1 and all(map(_is_label, value.tolist())),
+    "classes": lambda value: (
+        type(value) is np.ndarray and value.ndim == 1 and is_bare(value) and all(map(_is_label, value.tolist()))
+    ),
     "columns": lambda value: type(value) is list and is_plain(value),
     "curve": _is_numbers(1, 2),
     "table": _is_numbers(1, 2),

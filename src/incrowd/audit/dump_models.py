@@ -41,11 +41,15 @@ def read_dumped(model: Any, proper: Dump, inputs: Inputs, limits: Limits) -> Sub
 
 
 def _require_ranges(model: Dump, inputs: Inputs, k: int) -> None:
-    """Refuse the smallest and largest value of a private column that fewer than k people have."""
+    """Refuse ends of columns that nobody has, and those of a private column that fewer than k people have."""
     for j, ends in enumerate(model.ranges):
-        if ends is None or not inputs.secret[j]:
+        if ends is None:
             continue
-        if any(0 < np.isclose(inputs.values[:, j], end, rtol=1e-9).sum() < k for end in ends):
+        people = min(int(np.isclose(inputs.values[:, j], end, rtol=1e-9).sum()) for end in ends)
+        if not people:
+            fact = f"The file says that column {inputs.sources[j]} has a smallest or largest value that nobody has"
+            raise SchemaError(fact, SAME_TABLE)
+        if inputs.secret[j] and people < k:
             fact = f"The file keeps the smallest and largest value of the private column {inputs.sources[j]}"
             raise IncompatibleError(fact, f"fewer than k = {k} people have them: write none in feature_infos")
 

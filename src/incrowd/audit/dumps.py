@@ -1,7 +1,8 @@
 """Boosted trees of other libraries, from their files: XGBoost's JSON and LightGBM's text.
 
-The libraries are not needed, and no code of a file is run. Every key of a file is known, or it is refused: both formats
-have room for text of anybody's. What files say about people is compared with the table in `dump_models`.
+The libraries are not needed, and no code of a file is run. Every key of a file is known, and what may stand there, or
+it is refused: both formats have room for text of anybody's. What files say about people is compared with the table in
+`dump_models`.
 ``incrowd.audit(read_dump("model.json"), frame, schema, k=30)``.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.audit.dumped_trees import LEAF, Dump, DumpedTree
+from incrowd.audit.tokens import NUMBER, numbers, require_tokens, short
 from incrowd.errors import IncompatibleError, InputError
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
-_MOST_TEXT = 200
+_ROUNDED = 1e-5  # what single precision leaves of a product
 _MOST_BYTES = 500_000_000
 _AS_SAVED = "save the model again as the library does, without anything added"
 _OBJECTIVES = (
@@ -48,6 +52,13 @@ lambdarank_position_bias_regularization eval_at multi_error_top_k auc_mu_weights
 time_out machine_list_filename machines gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp num_gpu
 """
 _SETTINGS = frozenset(_SETTING_NAMES.split())
+_WORD_NAMES = """
+gbdt gbrt dart goss serial feature data voting cpu gpu cuda bagging basic intermediate advanced binary multiclass
+softmax multiclassova regression regression_l2 l2 mse mean_squared_error rmse l1 mae auc binary_logloss binary_error
+multi_logloss multi_error average_precision None none na true false
+"""
+_WORDS = frozenset(_WORD_NAMES.split())
+_MOST_ENTRIES = 64
 
 
 def read_dump(path: str | Path) -> Dump:
@@ -63,7 +74,7 @@ def read_dump(path: str | Path) -> Dump:
         text = path.read_text(encoding="utf-8")
         if text.startswith("tree\n"):
             return _from_lightgbm(text)
-        return _from_xgboost(json.loads(text, object_pairs_hook=_once))
+        return _from_xgboost(json.loads(text, object_pairs_hook=_once, parse_float=short(float), parse_int=short(int)))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         fact = f"'{path.name}' cannot be read as a model of XGBoost or LightGBM: {type(error).__name__}"
         raise InputError(fact, "save it with save_model, as JSON (XGBoost) or text (LightGBM)") from None
@@ -106,17 +117,16 @@ def _from_xgboost(found: dict[str, Any]) -> Dump:
     _only(booster["model"], "cats gbtree_model_param iteration_indptr tree_info trees", "the booster")
     _only(booster["model"].get("cats", {}), "enc feature_segments sorted_idx", "the categories")
     _only(booster["model"]["gbtree_model_param"], "num_parallel_tree num_trees", "the booster")
-    notes = {**learner["attributes"], "version": found["version"], **shape, "types": learner["feature_types"][:0]}
-    if any(len(part) for part in booster["model"].get("cats", {}).values()) or _is_long(notes):
-        fact = "The file holds a list of categories, or notes"
-        raise IncompatibleError(fact, "code categories before the model; save it without attributes")
-    if set(learner["feature_types"]) - {"float", "int", "i", "q"}:
-        fact = "The file has types of columns that are no numbers"
-        raise IncompatibleError(fact, "code categories before the model")
-    made = tuple(_xgboost_tree(one) for one in booster["model"]["trees"])
+    _require_values(found["version"], learner, shape, booster["model"])
+    objective = _objective(learner["objective"]["name"])
+    made = tuple(_xgboost_tree(one, int(shape["num_feature"])) for one in booster["model"]["trees"])
+    _require_one_step(booster["model"]["trees"])
     stage = booster["model"]["tree_info"]
     n_per_stage, n_trees = max(1, int(shape["num_class"])), len(made)
     whole = (stage, booster["model"].get("iteration_indptr", []))
+    if [one["id"] for one in booster["model"]["trees"]] != list(range(n_trees)):
+        fact = "The trees of the file are not numbered one after another"
+        raise IncompatibleError(fact, _AS_SAVED)
     if whole[0] != [i % n_per_stage for i in range(n_trees)] or whole[1] not in (
         [],
         [*range(0, n_trees + 1, n_per_stage)],
@@ -124,7 +134,6 @@ def _from_xgboost(found: dict[str, Any]) -> Dump:
         fact = "The stages of the model do not have one tree for each class"
         raise IncompatibleError(fact, "fit it with num_parallel_tree = 1")
     base = np.ravel(np.array(json.loads(shape["base_score"]), np.float64))
-    objective = _objective(learner["objective"]["name"])
     base = np.log(base / (1 - base)) if objective == "two classes" else base
     start = tuple((base if len(base) == n_per_stage else np.repeat(base, n_per_stage)).tolist())
     names = tuple(map(str, learner["feature_names"]))
@@ -143,50 +152,87 @@ def _objective(name: str) -> str:
     return objective
 
 
-def _is_long(notes: Mapping[str, Any]) -> bool:
-    return any(len(str(value)) > _MOST_TEXT for value in notes.values())
+def _require_values(version: Any, learner: dict[str, Any], shape: dict[str, Any], model: dict[str, Any]) -> None:  # noqa: ANN401
+    """Refuse what XGBoost does not write at the places that the trees do not need."""
+    if any(len(part) for part in model.get("cats", {}).values()):
+        fact = "The file holds a list of categories"
+        raise IncompatibleError(fact, "code categories before the model")
+    if set(learner["feature_types"]) - {"float", "int", "i", "q"}:
+        fact = "The file has types of columns that are no numbers"
+        raise IncompatibleError(fact, "code categories before the model")
+    count, n_trees, n = r"\d{1,6}", str(len(model["trees"])), int(shape["num_feature"])
+    patterns = {
+        "best_iteration": count, "best_score": NUMBER, "num_class": count, "num_feature": count, "num_target": "1",
+        "scikit_learn": r'\{"_estimator_type": "(classifier|regressor)"\}', "boost_from_average": "[01]",
+        "base_score": rf"{NUMBER}|\[{NUMBER}(,{NUMBER})*\]", "num_trees": n_trees, "num_parallel_tree": "[01]",
+        "scale_pos_weight": NUMBER,
+    }  # fmt: skip
+    objective = learner["objective"]
+    said = {**learner["attributes"], **shape, **model["gbtree_model_param"], **objective.get("reg_loss_param", {})}
+    require_tokens(said | objective.get("softmax_multiclass_param", {}), patterns)
+    require_tokens({"version": ".".join(map(str, version))}, {"version": r"\d{1,3}\.\d{1,3}\.\d{1,3}"})
+    columns = [learner["feature_names"], learner["feature_types"]]
+    if any(len(part) not in (0, n) for part in columns) or said["base_score"].count(",") > int(shape["num_class"]):
+        fact = "The file has more names, types or figures of columns than columns"
+        raise IncompatibleError(fact, _AS_SAVED)
 
 
-def _xgboost_tree(one: dict[str, Any]) -> DumpedTree:
+def _require_one_step(trees: list[dict[str, Any]]) -> None:
+    """Refuse leaves whose values before they are shrunk are not in the same proportion in all trees."""
+    pairs = [
+        (base, value)
+        for one in trees
+        if len(one["base_weights"]) > 1
+        for base, value, left in zip(one["base_weights"], one["split_conditions"], one["left_children"], strict=True)
+        if left == LEAF
+    ]
+    before, after = np.array(pairs or [(0.0, 0.0)], np.float64).T
+    if (before == after).all():  # as the updaters by histograms write them
+        return
+    step = float(after @ before / (before @ before)) if before.any() else 0.0
+    if not 0 < step < 1 or np.abs(after - step * before).max() > _ROUNDED * np.abs(after).max():
+        raise _about_leaves()
+
+
+def _about_leaves() -> IncompatibleError:
+    fact = "A tree of the file says something about its leaves that no tree says"
+    return IncompatibleError(fact, _AS_SAVED)
+
+
+def _xgboost_tree(one: dict[str, Any], n_columns: int) -> DumpedTree:
     known = (
         "base_weights categories categories_nodes categories_segments categories_sizes default_left id left_children "
         "loss_changes parents right_children split_conditions split_indices split_type sum_hessian tree_param"
     )
     _only(one, known, "a tree")
-    left, right = (np.asarray(one[name], np.int64) for name in ("left_children", "right_children"))
+    n = len(one["left_children"])
+    of_nodes = [one[name] for name in known.split() if name not in ("id", "tree_param") and "categories" not in name]
+    if any(len(part) != n or any(type(v) not in (int, float, bool) for v in part) for part in of_nodes):
+        fact = "A tree of the file does not have one number for each node"
+        raise IncompatibleError(fact, _AS_SAVED)
     if any(one["split_type"]) or one["categories"] or one["tree_param"].get("size_leaf_vector", "1") not in ("0", "1"):
         fact = "A tree of the file tests categories, or predicts several numbers"
         raise IncompatibleError(fact, "code categories before the model, and predict one column")
+    left, right = (np.asarray(one[name], np.int64) for name in ("left_children", "right_children"))
     _require_whole(left, right)
-    _only(one["tree_param"], "num_deleted num_feature num_nodes size_leaf_vector", "a tree")
+    patterns = {"num_deleted": "0", "num_feature": str(n_columns), "num_nodes": str(n), "size_leaf_vector": "[01]"}
+    require_tokens(one["tree_param"], patterns)
     feature, conditions = np.asarray(one["split_indices"], np.int64), np.asarray(one["split_conditions"], np.float64)
     is_leaf, parents = left == LEAF, np.asarray(one["parents"], np.int64)
-    above = np.full(len(left), 2**31 - 1)
+    above = np.full(n, 2**31 - 1)
     above[left[~is_leaf]] = above[right[~is_leaf]] = np.flatnonzero(~is_leaf)
     values, gains = (np.asarray(one[name], np.float64) for name in ("base_weights", "loss_changes"))
-    if len(left) == 1 and 0 <= conditions[0] / (values[0] or np.inf) <= 1:  # one that was not shrunk yet
-        values = conditions
-    told = (
-        feature[is_leaf],
-        np.asarray(one["default_left"])[is_leaf],
-        gains[is_leaf],
-        values[is_leaf] - conditions[is_leaf],
-    )
-    if (
-        (parents != above).any()
-        or any(part.any() for part in told)
-        or set(map(len, _lists(one, known))) - {0, len(left)}
-    ):
-        fact = "A tree of the file says something about its leaves that no tree says"
-        raise IncompatibleError(fact, _AS_SAVED)
+    if n == 1 and not 0 <= conditions[0] / (values[0] or np.inf) <= 1:  # it may not be shrunk yet
+        raise _about_leaves()
+    values = np.where(is_leaf, conditions, values)
+    missing = np.asarray(one["default_left"], np.int64)
+    told = (feature[is_leaf], missing[is_leaf], gains[is_leaf], missing // 2)
+    listed = any(one[name] for name in one if name.startswith("categories"))
+    if (parents != above).any() or any(part.any() for part in told) or listed:
+        raise _about_leaves()
     return DumpedTree(
-        feature, conditions, left, right, "<", np.asarray(one["default_left"], np.int64), values, None,
-        np.asarray(one["sum_hessian"], np.float64), gains,
+        feature, conditions, left, right, "<", missing, values, None, np.asarray(one["sum_hessian"], np.float64), gains,
     )  # fmt: skip
-
-
-def _lists(one: dict[str, Any], known: str) -> list[list[Any]]:
-    return [one[name] for name in known.split() if isinstance(one.get(name), list)]
 
 
 def _require_whole(left: Int64, right: Int64) -> None:
@@ -199,45 +245,63 @@ def _require_whole(left: Int64, right: Int64) -> None:
 
 def _from_lightgbm(text: str) -> Dump:
     head, *parts = re.split(r"^Tree=\d+$", text, flags=re.MULTILINE)
+    starts = [found.start() for found in re.finditer(r"^Tree=\d+$|^end of trees$", text, flags=re.MULTILINE)]
     last, _, rest = parts[-1].partition("end of trees")
     header = _pairs(head.removeprefix("tree\n"))
     known = "version num_class num_tree_per_iteration label_index max_feature_idx objective feature_names feature_infos"
     _only(header, known + " tree_sizes monotone_constraints", "the header")
-    names = tuple(header["feature_names"].split())
-    numbers = "version num_class num_tree_per_iteration label_index max_feature_idx"
-    if not all(re.fullmatch(r"v?\d{1,9}", header[name]) for name in numbers.split()):
-        fact = "The header of the file has text where numbers stand"
+    names, n_trees = tuple(header["feature_names"].split()), len(parts)
+    if re.findall(r"^Tree=(\d+)$", text, flags=re.MULTILINE) != [str(i) for i in range(n_trees)]:
+        fact = "The trees of the file are not numbered one after another"
         raise IncompatibleError(fact, _AS_SAVED)
-    _require_known_end(rest, set(names))
+    sizes = " ".join(str(end - start) for start, end in pairwise(starts))
+    patterns = {
+        "version": r"v\d", "num_class": r"\d{1,6}", "num_tree_per_iteration": header["num_class"],
+        "label_index": r"\d{1,6}", "max_feature_idx": str(len(names) - 1), "tree_sizes": sizes,
+        "monotone_constraints": rf"(-?[01] ?){{{len(names)}}}",
+    }  # fmt: skip
+    require_tokens({name: header[name] for name in patterns if name in header}, patterns)
     is_named = any(name != f"Column_{i}" for i, name in enumerate(names))
     ranges = tuple(_range(one) for one in header.get("feature_infos", "").split())
     made = tuple(_lightgbm_tree(_pairs(part)) for part in [*parts[:-1], last])
+    if len(ranges) not in (0, len(names)) or int(header["label_index"]) > len(names):
+        fact = "The file has more ranges of columns than columns"
+        raise IncompatibleError(fact, _AS_SAVED)
+    tested = Counter(names[i] for tree in made for i in tree.feature[tree.left != LEAF].tolist())
+    _require_known_end(rest, tested)
     n_per_stage, objective = int(header["num_tree_per_iteration"]), _objective(header["objective"])
     return Dump("LightGBM", objective, None, made, n_per_stage, len(names), names if is_named else (), ranges)
 
 
-def _require_known_end(text: str, names: set[str]) -> None:
+def _require_known_end(text: str, tested: Mapping[str, int]) -> None:
     """Refuse what is behind the trees but importances, parameters and the word that there are no categories."""
     seen = set[str]()
     for line in filter(None, map(str.strip, text.splitlines())):
-        setting, importance = (
-            re.fullmatch(form, line) for form in (r"\[(\w+):\s?(\S{0,200})\]", r"(\S{1,100})=\d{1,9}")
-        )
+        setting, importance = (re.fullmatch(form, line) for form in (r"\[(\w+):\s?(.*)\]", r"(\S{1,100})=(\d{1,9})"))
         is_known = line in ("feature_importances:", "parameters:", "end of parameters", "pandas_categorical:null",
                             "pandas_categorical:[]")  # fmt: skip
-        is_known |= setting is not None and setting[1] in _SETTINGS
-        is_known |= importance is not None and importance[1] in names
+        is_known |= setting is not None and setting[1] in _SETTINGS and _is_setting(setting[2])
+        is_known |= importance is not None and int(importance[2]) == tested.get(importance[1])
         what = line if setting is None and importance is None else line.split(":" if setting else "=")[0]
         if not is_known or what in seen:
             fact = "The file holds more behind its trees than importances and parameters, such as lists of categories"
-            raise IncompatibleError(fact, "code categories before the model, and save it again")
+            hint = "code categories before the model, and save it again; or take out what is behind 'end of trees'"
+            raise IncompatibleError(fact, hint)
         seen.add(what)
+
+
+def _is_setting(text: str) -> bool:
+    """Tell whether a parameter is empty, a few numbers, or a word of LightGBM's own: no name of a file."""
+    given = text.strip().split(",")
+    return len(given) <= _MOST_ENTRIES and all(
+        one in _WORDS or re.fullmatch(rf"({NUMBER})?", one) is not None for one in given
+    )
 
 
 def _range(text: str) -> tuple[float, float] | None:
     if text == "none":
         return None
-    found = re.fullmatch(r"\[([^:\]]+):([^:\]]+)\]", text)
+    found = re.fullmatch(rf"\[({NUMBER}):({NUMBER})\]", text)
     if found is None:
         fact = "The file lists categories of a column"
         raise IncompatibleError(fact, "code categories before the model, and save it again")
@@ -247,7 +311,7 @@ def _range(text: str) -> tuple[float, float] | None:
 def _pairs(text: str) -> dict[str, str]:
     lines = [line for line in text.splitlines() if line.strip()]
     pairs = dict(line.split("=", 1) for line in lines if "=" in line)
-    if len(pairs) != len(lines) - lines.count("average_output"):
+    if len(pairs) != len(lines):
         fact = "The file has lines that are no settings, which the audit does not understand"
         raise IncompatibleError(fact, _AS_SAVED)
     return pairs
@@ -262,11 +326,14 @@ def _lightgbm_tree(one: dict[str, str]) -> DumpedTree:
     if one["num_cat"] != "0" or one.get("is_linear", "0") != "0":
         fact = "A tree of the file tests categories, or has linear models in its leaves"
         raise IncompatibleError(fact, "code categories before the model, and fit without linear_tree")
+    count = r"\d{1,6}"
+    patterns = {"num_leaves": count, "num_cat": "0", "is_linear": "0", "shrinkage": NUMBER}
+    require_tokens({name: one[name] for name in patterns if name in one}, patterns)
     n_leaves = int(one["num_leaves"])
     n_inner = n_leaves - 1
 
     def row(name: str, n: int) -> Float64:
-        found = np.array(one.get(name, "").split(), np.float64)
+        found = np.array(numbers(one.get(name, "")), np.float64)
         if len(found) != n:
             fact = f"A tree of the file has {len(found)} entries of {name}, and not {n}"
             raise IncompatibleError(fact, _AS_SAVED)

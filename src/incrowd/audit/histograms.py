@@ -22,7 +22,7 @@ from incrowd.audit import trees
 from incrowd.audit.contents import by_row, without_rows
 from incrowd.audit.inputs import Inputs
 from incrowd.audit.stages import class_columns
-from incrowd.audit.steps import kind_of
+from incrowd.audit.steps import is_bare, kind_of
 from incrowd.audit.subject import SAME_TABLE, Limits, Subject, back_in_place
 from incrowd.errors import IncompatibleError, SchemaError
 
@@ -32,7 +32,6 @@ Float64 = npt.NDArray[np.float64]
 _CLOSE = 1e-3  # gradients are computed in single precision
 _TESTS = ("left", "right", "feature_idx", "num_threshold", "missing_go_to_left", "bin_threshold", "is_categorical",
           "bitset_idx")  # fmt: skip
-_FIELDS = (*_TESTS, "value", "count", "gain", "depth", "is_leaf")
 
 
 @dataclass(frozen=True)
@@ -84,14 +83,17 @@ class HistogramTree:
 
 def read_histograms(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> Subject:  # noqa: ANN401
     """Return histogram-based boosting as the audit sees it."""
+    if getattr(proper, "is_categorical_", None) is not None:
+        fact = f"There is no audit for {kind_of(proper)} with categorical features"
+        raise IncompatibleError(fact, "code the categories in a step before the model")
     held = by_row(proper)
     if any(type(stage) is not list for stage in proper._predictors):
         fact = "The stages of the model hold more than trees, which the audit does not understand"
         raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     views = [HistogramTree(_nodes(tree), inputs) for stage in proper._predictors for tree in stage]
     if any(view.nodes["is_categorical"].any() for view in views):
-        fact = f"There is no audit for {kind_of(proper)} with categorical features"
-        raise IncompatibleError(fact, "code the categories in a step before the model")
+        fact = "A tree of the model tests categories, and the model says that it has none"
+        raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     among, is_drawn = _training_rows(proper, inputs)
     target = _require_same_stages(proper, views, inputs, among)
     held += ["the seed by which rows were drawn"] if is_drawn else []
@@ -115,12 +117,13 @@ def read_histograms(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> 
 
 def _nodes(tree: Any) -> Any:  # noqa: ANN401
     """Return the nodes of a tree, if it is one and holds nothing else."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE  # noqa: PLC0415
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor  # noqa: PLC0415
 
     known = {"nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets"}
     is_tree = type(tree) is TreePredictor and set(vars(tree)) <= known
-    is_tree = is_tree and all(type(one) is np.ndarray for one in vars(tree).values())
-    is_tree = is_tree and tree.nodes.dtype.names is not None and set(tree.nodes.dtype.names) == set(_FIELDS)
+    is_tree = is_tree and all(type(one) is np.ndarray and is_bare(one) for one in vars(tree).values())
+    is_tree = is_tree and tree.nodes.dtype == PREDICTOR_RECORD_DTYPE
     if is_tree:
         splits = tree.nodes[tree.nodes["is_leaf"] == 0]
         below = sorted([*splits["left"].tolist(), *splits["right"].tolist()])

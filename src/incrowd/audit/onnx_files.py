@@ -7,6 +7,8 @@ is refused too: its figures cannot be compared with the table without the settin
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,10 @@ import numpy as np
 from incrowd.audit.exchanged import Exchanged, Test, tree_of
 from incrowd.errors import IncompatibleError, InputError, MissingDependencyError
 
-_MOST_TEXT = 200
+_MOST_TEXT = 64
+_MOST_TEXTS = 80  # names of a few nodes, of their inputs and outputs, and of attributes
+_MOST_VERSIONS = 1000
+_FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
 _AS_EXPORTED = "export the model again with skl2onnx, without anything added"
 _AUDIT_ITSELF = "audit the fitted pipeline itself, before it is exported"
 _BEHIND = ("Cast", "Identity", "ZipMap")
@@ -55,6 +60,11 @@ def read_onnx(path: str | Path) -> Exchanged:
         fact = "The ONNX file takes its columns one by one, or prepared"
         raise IncompatibleError(fact, _AUDIT_ITSELF)
     found = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    own = [found.get(name) for name in ("classlabels_strings", "classlabels_int64s")]
+    maps = [one for each in model.graph.node if each.op_type == "ZipMap" for one in each.attribute]
+    if any(onnx.helper.get_attribute_value(one) not in own for one in maps) or len(found) != len(node.attribute):
+        fact = "The ONNX file names other classes behind its trees, or an attribute twice"
+        raise IncompatibleError(fact, _AS_EXPORTED)
     return _trees(found, is_class=node.op_type == "TreeEnsembleClassifier", width=_width(model.graph.input[0]))
 
 
@@ -76,19 +86,42 @@ def _require_plain(model: Any, size: int) -> None:  # noqa: ANN401
     for node in graph.node:
         _only(_filled(node), "op_type name input output domain attribute", "a node")
         for one in node.attribute:
-            _only(_filled(one), "name type i f s ints floats strings", "an attribute")
+            _only(_filled(one), f"name type {_FIELDS.get(one.type, '')}", "an attribute")
         if node.op_type == "Cast":
             _only([one.name for one in node.attribute], "to", "a cast")
         if node.op_type == "ZipMap":
             _only([one.name for one in node.attribute], "classlabels_strings classlabels_int64s", "a map")
-    texts = [model.producer_name, model.producer_version, model.domain, graph.name]
-    texts += [text for node in graph.node for text in (node.name, node.domain, *node.input, *node.output)]
-    texts += [value.name for value in (*graph.input, *graph.output)]
+    texts = list(_texts(model))
     again = type(model).FromString(model.SerializeToString())
     again.DiscardUnknownFields()
-    if any(len(text) > _MOST_TEXT for text in texts) or len(again.SerializeToString()) != size:
+    is_long = len(texts) > _MOST_TEXTS or any(len(text) > _MOST_TEXT for text in texts)
+    if is_long or not _is_one_way(graph) or len(again.SerializeToString()) != size:
         fact = "The ONNX file holds texts or fields that no export of trees has"
         raise IncompatibleError(fact, _AS_EXPORTED)
+    versions = [model.ir_version, model.model_version, *(one.version for one in model.opset_import)]
+    casts = [one.i for node in graph.node if node.op_type == "Cast" for one in node.attribute]
+    if not all(0 <= number <= _MOST_VERSIONS for number in (*versions, *casts)):
+        fact = "The ONNX file has versions that there are not"
+        raise IncompatibleError(fact, _AS_EXPORTED)
+
+
+def _texts(part: Any) -> Iterator[str]:  # noqa: ANN401
+    """Return the texts of a file but those of the attributes, which are compared with the classes of the table."""
+    for field, value in part.ListFields():
+        if field.name in ("s", "strings"):
+            continue
+        for one in value if field.is_repeated else [value]:
+            if isinstance(one, str | bytes):
+                yield _text(one)
+            elif hasattr(one, "ListFields"):
+                yield from _texts(one)
+
+
+def _is_one_way(graph: Any) -> bool:  # noqa: ANN401
+    """Tell whether every result is named once, and used or given out, of all columns to two outputs at most."""
+    made = [name for node in graph.node for name in node.output]
+    used = {name for node in graph.node for name in node.input} | {one.name for one in graph.output}
+    return len(made) == len(set(made)) and set(made) <= used and len(graph.output) <= 2 and len(graph.node) <= 8
 
 
 def _filled(part: Any) -> list[str]:  # noqa: ANN401
@@ -125,6 +158,10 @@ def _trees(found: dict[str, Any], *, is_class: bool, width: int) -> Exchanged:
     kind = "class" if is_class else "target"
     keys = list(zip(found["nodes_treeids"], found["nodes_nodeids"], strict=True))
     numbers = sorted(set(found["nodes_treeids"]))
+    sizes = Counter(found["nodes_treeids"])
+    if numbers != list(range(len(numbers))) or any(not 0 <= node < sizes[tree] for tree, node in keys):
+        fact = "The ONNX file does not number its trees and their nodes one after another"
+        raise IncompatibleError(fact, _AS_EXPORTED)
     said = _said(found, kind, keys, len(labels), len(numbers))
     columns = [found[name] for name in _NODES.split()[2:7]]
     if len(set(keys)) != len(keys) or any(len(one) != len(keys) for one in columns):

@@ -18,7 +18,7 @@ from incrowd.audit import centroids, trees
 from incrowd.audit.centroid_models import require_same_clusters
 from incrowd.audit.contents import by_row, kind_of_model
 from incrowd.audit.inputs import Inputs
-from incrowd.audit.steps import is_plain, is_short
+from incrowd.audit.steps import is_bare, is_plain, is_short
 from incrowd.audit.subject import SAME_TABLE, Limits, Subject, back_in_place
 from incrowd.audit.tree_states import figures
 from incrowd.errors import IncompatibleError, SchemaError
@@ -205,7 +205,9 @@ def _is_as_fit_leaves_it(model: Any, name: str, value: Any) -> bool:  # noqa: AN
     if name == "n_leaves_":
         return type(value) is int
     if name in ("public_", "feature_names_in_", "classes_"):
-        return type(value) is np.ndarray and value.ndim == 1 and (name == "classes_" or len(value) == n)
+        return (
+            type(value) is np.ndarray and is_bare(value) and value.ndim == 1 and (name == "classes_" or len(value) == n)
+        )
     if name == "tree_":
         return type(value).__module__ == "incrowd.learn.induction" and set(vars(value)) == _TREE
     if name == "hierarchies_":

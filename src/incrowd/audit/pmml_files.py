@@ -1,8 +1,9 @@
 """Trees in PMML files: a TreeModel, or a MiningModel that averages some, of numbers compared with numbers.
 
 The XML is read without document types, entities, comments and processing instructions, which are refused. Every element
-and attribute is known, or it is refused by its name: PMML has room for rows (ModelVerification), statistics of columns
-and extensions. A node may have several children, of which the first whose predicate holds is taken.
+and attribute is known, with what it may say (`pmml_grammar`), or it is refused by its name: PMML has room for rows
+(ModelVerification), statistics of columns and extensions. A node may have several children, of which the first whose
+predicate holds is taken.
 """
 
 from __future__ import annotations
@@ -15,22 +16,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from incrowd.audit.exchanged import UNCOUNTED, Exchanged, PlainTree, Test, tree_of
+from incrowd.audit.pmml_grammar import name_of, require_known
+from incrowd.audit.tokens import numbers
 from incrowd.errors import IncompatibleError, InputError
 
 _AS_EXPORTED = "export the model again, without anything added"
-_MOST_TEXT = 200
 _CLOSE = 1e-6
 _MOST_BYTES = 500_000_000
-_KNOWN = {
-    "PMML": "version", "Header": "", "Application": "name version", "Timestamp": "",
-    "DataDictionary": "numberOfFields", "DataField": "name optype dataType", "Value": "value",
-    "MiningModel": "functionName algorithmName modelName", "MiningSchema": "", "MiningField": "name usageType",
-    "Segmentation": "multipleModelMethod missingPredictionTreatment", "Segment": "id weight",
-    "TreeModel": "functionName algorithmName modelName missingValueStrategy noTrueChildStrategy splitCharacteristic",
-    "Output": "", "OutputField": "name optype dataType feature value targetField",
-    "Node": "id score recordCount defaultChild", "True": "", "SimplePredicate": "field operator value",
-    "ScoreDistribution": "value recordCount",
-}  # fmt: skip
 _RULES = {"lessOrEqual": "<=", "lessThan": "<", "greaterThan": ">", "greaterOrEqual": ">="}
 _TYPES = {"float": True, "double": False, "integer": False}
 
@@ -48,44 +40,20 @@ def read_pmml(path: str | Path) -> Exchanged:
             fact = "The PMML file holds a document type, an entity, a comment or an instruction"
             raise IncompatibleError(fact, _AS_EXPORTED)
         root = ET.fromstring(text)  # without document types nothing can be expanded
+        require_known(text, root)
         return _model(root)
     except (ET.ParseError, UnicodeDecodeError, KeyError, ValueError, RecursionError) as error:
         fact = f"'{path.name}' cannot be read as PMML: {type(error).__name__}"
         raise InputError(fact, "give a PMML file of trees in UTF-8") from None
 
 
-def _name(element: Any) -> str:  # noqa: ANN401
-    return str(element.tag).rpartition("}")[2]
-
-
-def _require_known(element: Any) -> None:  # noqa: ANN401
-    """Refuse elements, attributes and texts that no export of trees has."""
-    pending = [element]
-    while pending:
-        one = pending.pop()
-        known = _KNOWN.get(_name(one))
-        if known is None:
-            fact = f"The PMML file holds '{_name(one)[:40]}', which the audit does not understand"
-            raise IncompatibleError(fact, "export trees of numbers, without statistics, verification or extensions")
-        foreign = sorted(set(one.attrib) - set(known.split()))
-        if foreign:
-            fact = f"The PMML file holds '{foreign[0][:40]}' in {_name(one)}, which the audit does not understand"
-            raise IncompatibleError(fact, _AS_EXPORTED)
-        texts = [one.tail or "", "" if _name(one) == "Timestamp" else one.text or ""]
-        if any(map(str.strip, texts)) or any(len(text) > _MOST_TEXT for text in (*one.attrib.values(), one.text or "")):
-            fact = f"The PMML file holds text in {_name(one)}, which the audit does not understand"
-            raise IncompatibleError(fact, _AS_EXPORTED)
-        pending += list(one)
-
-
 def _children(element: Any, name: str) -> list[Any]:  # noqa: ANN401
-    return [one for one in element if _name(one) == name]
+    return [one for one in element if name_of(one) == name]
 
 
 def _model(root: Any) -> Exchanged:  # noqa: ANN401
-    _require_known(root)
-    models = [one for one in root if _name(one) in ("TreeModel", "MiningModel")]
-    if _name(root) != "PMML" or len(models) != 1:
+    models = [one for one in root if name_of(one) in ("TreeModel", "MiningModel")]
+    if name_of(root) != "PMML" or len(models) != 1:
         fact = f"The PMML file holds {len(models)} models of trees"
         raise IncompatibleError(fact, "audit a file with one TreeModel or MiningModel")
     model = models[0]
@@ -112,7 +80,7 @@ def _model(root: Any) -> Exchanged:  # noqa: ANN401
 
 
 def _tree_models(model: Any) -> list[Any]:  # noqa: ANN401
-    if _name(model) == "TreeModel":
+    if name_of(model) == "TreeModel":
         return [model]
     parts = _children(model, "Segmentation")
     if len(parts) != 1 or parts[0].attrib.get("multipleModelMethod") != "average":
@@ -158,14 +126,10 @@ class _Growing:
     def _node(self, node: Any) -> int:  # noqa: ANN401
         """Add a node, and all below it; return its number."""
         children = _children(node, "Node")
-        if not re.fullmatch(r"[\w.-]{0,20}", node.attrib.get("id", "") + node.attrib.get("defaultChild", "")):
-            fact = "A node of the PMML file has a name that is long"
-            raise IncompatibleError(fact, _AS_EXPORTED)
         if not children:
             return self._leaf(node)
-        if not self.returns_last and (
-            _children(node, "ScoreDistribution") or {"score", "recordCount"} & set(node.attrib)
-        ):
+        is_asked = self.returns_last and self._predicate(children[-1]) is not None
+        if not is_asked and (_children(node, "ScoreDistribution") or {"score", "recordCount"} & set(node.attrib)):
             fact = "The PMML file says something about nodes that predict nothing"
             raise IncompatibleError(fact, "export the model with predictions at leaves only")
         return self._first_of(node, children)
@@ -185,15 +149,17 @@ class _Growing:
             return self._node(children[0])
         place = self._place()
         self.tests[place] = test
-        self.below[place] = (self._node(children[0]), self._first_of(node, children[1:]))
+        is_last = len(children) == 2 and self._predicate(children[1]) == _otherwise(test)
+        rest = self._node(children[1]) if is_last else self._first_of(node, children[1:])
+        self.below[place] = (self._node(children[0]), rest)
         return place
 
     def _predicate(self, node: Any) -> Test | None:  # noqa: ANN401
-        found = [one for one in node if _name(one) in ("True", "SimplePredicate")]
-        if len(found) != 1 or (_name(found[0]) == "SimplePredicate" and found[0].attrib["operator"] not in _RULES):
+        found = [one for one in node if name_of(one) in ("True", "SimplePredicate")]
+        if len(found) != 1 or (name_of(found[0]) == "SimplePredicate" and found[0].attrib["operator"] not in _RULES):
             fact = "A node of the PMML file does not compare one column with a number"
             raise IncompatibleError(fact, "code categories before the model")
-        if _name(found[0]) == "True":
+        if name_of(found[0]) == "True":
             return None
         name = found[0].attrib["field"]
         return Test(
@@ -204,15 +170,35 @@ class _Growing:
     def _leaf(self, node: Any) -> int:  # noqa: ANN401
         place = self._place()
         if not self.labels:
-            self.says[place] = np.array([float(node.attrib["score"])])
+            if set(node.attrib) - {"id", "score", "recordCount"} or _children(node, "ScoreDistribution"):
+                fact = "A leaf of the PMML file says more than a number"
+                raise IncompatibleError(fact, _AS_EXPORTED)
+            self.says[place] = np.array(numbers(node.attrib["score"]))
+            self.people[place] = self._n_people(float(node.attrib.get("recordCount", 1)))
             return place
-        given = {one.attrib["value"]: float(one.attrib["recordCount"]) for one in _children(node, "ScoreDistribution")}
+        parts = _children(node, "ScoreDistribution")
+        given = {one.attrib["value"]: float(one.attrib["recordCount"]) for one in parts}
         counts = np.array([given.get(label, 0.0) for label in self.labels])
         n, said = float(counts.sum()), float(node.attrib.get("recordCount", counts.sum()))
-        is_known = not set(given) - set(self.labels) and node.attrib.get("score", self.labels[0]) in self.labels
+        best = [label for label, count in zip(self.labels, counts, strict=True) if count >= counts.max() - _CLOSE * n]
+        is_known = not set(given) - set(self.labels) and len(given) == len(parts)
+        is_known = is_known and node.attrib.get("score", best[0]) in best
         if not is_known or not n > 0 or abs(said - n) > _CLOSE * n:
             fact = "A leaf of the PMML file does not say the shares of the classes"
             raise IncompatibleError(fact, "export the model with ScoreDistribution")
         self.says[place] = counts / n
-        self.people[place] = round(n) if abs(n - 1) > _CLOSE else UNCOUNTED
+        self.people[place] = self._n_people(n)
         return place
+
+    def _n_people(self, said: float) -> int:
+        """Return how many people a leaf says it has; 1 stands for shares."""
+        if abs(said - round(said)) > _CLOSE * max(1.0, said):
+            fact = "A leaf of the PMML file does not hold a whole number of people"
+            raise IncompatibleError(fact, "fit the model without weights")
+        return round(said) if abs(said - 1) > _CLOSE else UNCOUNTED
+
+
+def _otherwise(test: Test) -> Test:
+    """Return the comparison that holds where this one does not."""
+    other = {"<=": ">", ">": "<=", "<": ">=", ">=": "<"}[test.rule]
+    return Test(test.feature, other, test.threshold, test.single)

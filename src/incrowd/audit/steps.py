@@ -29,6 +29,7 @@ _NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint3
 _PLAIN = (type(None), bool, int, float, str, np.bool_, np.str_, *_NUMBERS)
 _MOST_TEXT = 64  # letters of a parameter, or entries of a list: names of options are shorter
 _MOST_INT = 2**64
+_OUTPUTS = tuple({"transform": kind} for kind in (None, "default", "pandas", "polars"))
 _CLOSE = 1e-6  # sums over people in another order differ by rounding
 
 
@@ -170,6 +171,7 @@ def _require_known(step: Any) -> None:  # noqa: ANN401
             fact = f"The parameter {name} of the step {kind_of(step)} is an object that may hold anything"
             raise IncompatibleError(fact, "give it as a number, a name or a list of them, and fit again")
     require_valid(step)
+    require_no_notes(step)
     for part in _parts(step):
         _require_known(part)
 
@@ -197,10 +199,16 @@ def is_plain(value: Any) -> bool:  # noqa: ANN401
     if type(value) is dict:
         return all(is_plain(name) and is_plain(one) for name, one in value.items())
     if type(value) is np.ndarray:
-        return value.dtype.kind in "biufU" or is_plain(value.tolist())
+        return is_bare(value) and (value.dtype.kind in "biufU" or is_plain(value.tolist()))
     if type(value) is slice:
         return is_plain([value.start, value.stop, value.step])
     return type(value) in _PLAIN or (isinstance(value, type) and value in (*_NUMBERS, float, int, str, object))
+
+
+def is_bare(value: npt.NDArray[Any]) -> bool:
+    """Tell whether the type of an array's numbers carries no notes: NumPy has room for a dict, and saves it."""
+    fields = (value.dtype.fields or {}).values()
+    return value.dtype.metadata is None and all(len(one) == 2 and one[0].metadata is None for one in fields)
 
 
 def is_short(value: Any) -> bool:  # noqa: ANN401
@@ -231,6 +239,15 @@ def require_valid(part: Any) -> None:  # noqa: ANN401
     except ValueError as error:
         fact = f"The {kind_of(part)} has a parameter that it does not take: {type(error).__name__}"
         raise IncompatibleError(fact, "give it as its documentation says, and fit again") from None
+
+
+def require_no_notes(part: Any) -> None:  # noqa: ANN401
+    """Refuse what scikit-learn copies with an estimator without looking at it: how output is given, and requests."""
+    for name, known in (("_sklearn_output_config", _OUTPUTS), ("_metadata_request", ())):
+        held = vars(part).get(name, {})
+        if type(held) is not dict or not is_plain(held) or held not in ({}, *known):
+            fact = f"The {kind_of(part)} holds '{name}', which the audit does not understand"
+            raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
 
 
 def require_short(names: Sequence[Any]) -> None:
@@ -278,7 +295,7 @@ def difference(one: Any, other: Any, name: str = "content") -> str | None:  # no
     if type(one) is not type(other):
         return name
     if isinstance(one, np.ndarray):
-        return None if _alike(one, other) else name
+        return None if is_bare(one) and _alike(one, other) else name
     if type(one) in (list, tuple):
         found = (difference(a, b, name) for a, b in zip(one, other, strict=False))
         return name if len(one) != len(other) else next((f for f in found if f), None)
@@ -374,6 +391,9 @@ def _require_crowds(step: Any, rule: Rule, values: Any, sources: list[Sources], 
     for j, source in enumerate(sources):
         if not crowd.is_private(source):
             continue
+        if source & crowd.known and _keeps_sums(step):  # as many moments with a person's own value are that person
+            fact = f"The step {kind_of(step)} keeps figures of public and private columns together, and may part people"
+            raise IncompatibleError(fact, "prepare public and private columns apart")
         what = f"of the private column {' and '.join(sorted(source))}"
         if rule.only_public:
             fact = f"The step {kind_of(step)} keeps components {what}, and one can be the row of one person"

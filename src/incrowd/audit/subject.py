@@ -43,10 +43,10 @@ class Limits:
         if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 1:
             fact = f"k is {self.k!r}"
             raise ParameterError(fact, "use a whole number from 1")
-        if self.l is not None and (isinstance(self.l, bool) or not self.l >= 1):
+        if self.l is not None and not (_is_real(self.l) and self.l >= 1):
             fact = f"l is {self.l!r}"
             raise ParameterError(fact, "use a number from 1")
-        if self.max_confidence is not None and not 0 < self.max_confidence <= 1:
+        if self.max_confidence is not None and not (_is_real(self.max_confidence) and 0 < self.max_confidence <= 1):
             fact = f"max_confidence is {self.max_confidence!r}"
             raise ParameterError(fact, "use a share above 0 and up to 1")
 
@@ -66,6 +66,10 @@ class Limits:
         if self.max_confidence is not None:
             found |= shares.max(axis=1, initial=0.0) > self.max_confidence + _SLACK
         return np.asarray(found)
+
+
+def _is_real(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def entropies(counts: Int64) -> npt.NDArray[np.float64]:

@@ -103,11 +103,11 @@ def require_same_table(
     """Refuse a table, or a class, that the trees were not fitted with; return the class in the order of the model."""
     most = max(int(member.tree_.n_node_samples[0]) for member in members)
     kind = known_models()[type(model)].audit
+    if kind == "boosting":
+        _require_whole(model)
     if most > len(rows) or (kind in ("tree", "ada", "boosting") and most != len(rows)):
         fact = f"The model was fitted with {most} rows, and the table has {len(rows)}"
         raise SchemaError(fact, SAME_TABLE)
-    if kind == "boosting":
-        _require_whole(model)
     leaves = leaves_of(members, columns, rows)
     target = class_columns(model, inputs)
     for member, leaf_of, drawn in zip(members, leaves, _draws(model, len(rows)), strict=True):
