@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
 
 Int64 = npt.NDArray[np.int64]
 Signature = tuple[int, ...]
 
+_MOST_NODES = 1000  # of the search for least filler; a limit of time would let the speed of the machine decide
 _NEW = 1e-3  # what a person in a new bucket costs, in filler rows: less than any filler row, more than nothing
 
 
@@ -80,15 +82,12 @@ def _even_out(
     left_over, some, filler = int(first[-1]), int(first[-1]) + n_values, int(first[-1]) + n_values + 1
     n = filler + 1
     cost, low, high = np.zeros(n), np.zeros(n), np.full(n, np.inf)
-    rows: list[npt.NDArray[np.float64]] = []
+    rows: list[Mapping[int, float]] = []
     lower: list[float] = []
     upper: list[float] = []
 
     def require(terms: Mapping[int, float], least: float, most: float) -> None:
-        row = np.zeros(n)
-        for place, factor in terms.items():
-            row[place] = factor
-        rows.append(row)
+        rows.append(terms)
         lower.append(least)
         upper.append(most)
 
@@ -112,16 +111,29 @@ def _even_out(
     require({left_over + v: 1.0 for v in range(n_values)} | {filler: 1.0, some: -float(k)}, 0, np.inf)
     cost[left_over:some], cost[some], cost[filler], high[some] = _NEW, 1.0, 1.0, 1.0
     found = milp(
-        cost, constraints=LinearConstraint(np.array(rows), lower, upper), bounds=Bounds(low, high),
-        integrality=np.ones(n), options={"time_limit": 10.0},
+        cost, constraints=LinearConstraint(_matrix(rows, n), lower, upper), bounds=Bounds(low, high),
+        integrality=np.ones(n), options={"node_limit": _MOST_NODES},
     )  # fmt: skip
-    assert found.x is not None, found.message
+    if found.x is None:  # nothing found within the limit: nobody joins a bucket that is there
+        alone = {signature: _height(counts, wild.get(signature, 0), k) for signature, counts in here.items()}
+        return {signature: Plan(height, (0,) * len(signature)) for signature, height in alone.items()}, new
     x = np.rint(found.x).astype(np.int64)
     plans = {
         signature: Plan(int(x[first[b]]), tuple(x[first[b] + 1 : first[b + 1]].tolist()))
         for b, signature in enumerate(buckets)
     }
     return plans, x[left_over:some].copy()
+
+
+def _matrix(rows: Sequence[Mapping[int, float]], n: int) -> csr_array:
+    starts = np.cumsum([0, *(len(row) for row in rows)])
+    factors = [factor for row in rows for factor in row.values()]
+    return csr_array((factors, [place for row in rows for place in row], starts), shape=(len(rows), n))
+
+
+def _height(counts: Sequence[int], n_wild: int, k: int) -> int:
+    """Return the least rows of each value of a bucket that nobody joins."""
+    return max(*counts, -(-max(k, sum(counts) + n_wild) // len(counts)))
 
 
 def found_buckets(counts: Int64, m: int, k: int) -> list[tuple[Signature, int]]:
