@@ -1,10 +1,13 @@
 """Sensitive numbers that are published in ranges: in every method and engine, checked against the original."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.schema.number_ranges import propose_ranges
 from incrowd.verify.core import check
 
 STARTS = [0, 2000, 4000, 6500]
@@ -122,6 +125,22 @@ def test_toml(tmp_path):
     schema().to_toml(tmp_path / "s.toml")
     assert "ranges = [0, 2000, 4000, 6500]" in (tmp_path / "s.toml").read_text()
     assert ic.Schema.from_toml(tmp_path / "s.toml") == schema()
+
+
+def test_init_proposes_ranges_of_equally_many_people(tmp_path):
+    frame = drawn(500)
+    ic.Schema.propose(frame, sensitive="salary").to_toml(tmp_path / "s.toml")
+    (line,) = [line for line in (tmp_path / "s.toml").read_text().splitlines() if "ranges = [" in line]
+    starts = json.loads(line[line.index("[") :])
+    assert line.startswith("# ")
+    assert starts[0] == 0
+    counts = np.histogram(frame["salary"], [*starts, 9000])[0]
+    assert len(counts) == 5
+    assert counts.min() > 80
+    assert propose_ranges(frame["salary"] - 5000)[0] == -10000
+    assert propose_ranges(pl.Series([1, 2] * 50)) == []
+    assert propose_ranges(pl.Series(["a"] * 50)) == []
+    assert propose_ranges(pl.Series(np.linspace(0, 0.4, 50))) == []
 
 
 def test_streamed_is_the_local_release(tmp_path):

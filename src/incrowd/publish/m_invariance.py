@@ -10,7 +10,8 @@ holds all releases of a series, knows everybody's quasi-identifiers and who is i
 group of each person, learns no more of a sensitive value than one release tells: swap any two values among all people
 of a signature, in all releases, and every release stays as it is. So each of the l or more values of a person is as
 likely as any other, and each row of their group in any release may be theirs. What is not promised: anything against
-somebody who knows how often values change, or the sensitive values of other people of the signature.
+somebody who knows how often values change, the sensitive values of other people of the signature, or, where there is
+filler, which value is the rarer one in the population and so probably filler's.
 
 Changes: quasi-identifiers may change freely. A new sensitive value that is in a signature that the person had leaves
 or brings them there; otherwise they get a signature without any value that they were shown with before. If there is
