@@ -65,3 +65,13 @@ def test_the_class_of_a_small_group_is_seen_with_ten_rows_of_the_whole_table():
     taught = release.training(seed=1)
     assert release.frame["age"].n_unique() == 3
     assert dict(taught.group_by("age").agg(pl.col("ill").unique().first()).rows()) == {20: "n", 40: "y", 60: "n"}
+
+
+def test_rows_with_cells_of_their_own_keep_their_class():
+    frame = people().with_columns(sick=pl.Series(list("abcd") * 100))
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="sick", other=["ill"], target="ill")
+    for method in (ic.NSVDist(k=5), ic.NHAA(k=5)):
+        release = method.publish(frame, schema, seed=1)
+        assert release.training(seed=1)["ill"].to_list() == release.frame["ill"].to_list()
+    exact = ic.NHAA(k=5).publish(people(), SCHEMA, seed=1)
+    assert exact.training(seed=1)["ill"].to_list() == exact.frame["ill"].to_list()
