@@ -289,10 +289,10 @@ class RowRelease(Release):
 
         Quasi-identifiers are concrete, drawn as in `sample`, and every row has the most frequent class of its cell (of
         small groups the likeliest, seen together with ten rows of the whole table): a learner then sees what the
-        release knows, without the noise of single rows. Where each row has a cell of
-        its own and its exact class (NHAA; NSVDist, if the class is not sensitive), it keeps that class. It is as good
-        for trees, rules, boosting and support vectors. Learners that add up evidence, such as naive Bayes, do a little better with ``sharpen=4``. The class is not to
-        be counted or analysed: take `frame` for that.
+        release knows, without the noise of single rows. Where each row has a cell of its own and its exact class (NHAA;
+        NSVDist, if the class is not sensitive), it keeps that class. It is as good for trees, rules, boosting and
+        support vectors. Learners that add up evidence, such as naive Bayes, do a little better with ``sharpen=4``. The
+        class is not to be counted or analysed: take `frame` for that.
 
         Parameters
         ----------
