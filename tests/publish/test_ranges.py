@@ -9,6 +9,7 @@ import pytest
 import incrowd as ic
 from incrowd.schema.number_ranges import propose_ranges
 from incrowd.verify.core import check
+from incrowd.workflow.revising import revise
 
 STARTS = [0, 2000, 4000, 6500]
 
@@ -125,6 +126,12 @@ def test_toml(tmp_path):
     schema().to_toml(tmp_path / "s.toml")
     assert "ranges = [0, 2000, 4000, 6500]" in (tmp_path / "s.toml").read_text()
     assert ic.Schema.from_toml(tmp_path / "s.toml") == schema()
+
+
+def test_revising_keeps_ranges_of_sensitive_columns_only():
+    own = schema(target="salary")
+    assert revise(own).attributes["salary"].ranges == tuple(STARTS)
+    assert revise(own, roles={"salary": "other"}).attributes["salary"].ranges == ()
 
 
 def test_init_proposes_ranges_of_equally_many_people(tmp_path):
