@@ -88,7 +88,7 @@ def test_a_kept_schema_is_read_and_publishes(tmp_path):
 @pytest.mark.parametrize(
     ("found", "fact", "hint"),
     [
-        (6, "has (release )?format 6, and this version of incrowd reads formats up to 5", "upgrade incrowd"),
+        (7, "has (release )?format 7, and this version of incrowd reads formats up to 6", "upgrade incrowd"),
         (99, "has (release )?format 99", "upgrade incrowd"),
         (1, "has (release )?format 1, which was never part of a published version", "from the original"),
     ],

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from incrowd.errors import InputError
 
 FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that 2 and 3 lack
-FORMAT_OF_SERIES = 5
-FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES)
+FORMAT_OF_SERIES, FORMAT_OF_RANGES = 5, 6  # the last: sensitive numbers in ranges, whatever else there is
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES, FORMAT_OF_RANGES)
 ROWS, PROJECTIONS = "rows", "projections"
 
 _NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"),
@@ -238,7 +238,8 @@ Quasi = Ranges | Leaves
 class Sensitive:
     """The sensitive column: its `form` is ``exact``, ``counts`` or ``shares``; the last two list values and counts.
 
-    Where closeness is promised along its tree, `leaves` are its values and `levels` the names of their nodes.
+    Where closeness is promised along its tree, `leaves` are its values and `levels` the names of their nodes. Where
+    numbers are published in `ranges`, each value is the beginning of one.
     """
 
     name: str
@@ -248,10 +249,12 @@ class Sensitive:
     counts: tuple[int, ...] | None = None
     leaves: tuple[Any, ...] | None = None
     levels: tuple[tuple[str, ...], ...] | None = None
+    ranges: tuple[float, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         head: dict[str, Any] = {"name": self.name, "type": self.type, "form": self.form}
+        head |= {"ranges": list(self.ranges)} if self.ranges else {}
         if self.leaves is not None and self.levels is not None:
             head |= {"leaves": list(self.leaves), "levels": [list(level) for level in self.levels]}
         if self.values is None or self.counts is None:
@@ -374,6 +377,8 @@ class RowsManifest(Manifest):
     @property
     def format(self) -> int:
         """The number of the format that this manifest is written in."""
+        if any(secret.ranges for secret in self.secrets):
+            return FORMAT_OF_RANGES
         if self.series is not None:
             return FORMAT_OF_SERIES
         if any(promise.kind in _MORE or promise.tree for promise in self.guarantees):
@@ -527,7 +532,7 @@ def _other_format(found: object, where: str) -> InputError:
         return InputError(fact, "publish the table again from the original")
     if not isinstance(found, int) or found < FORMAT:
         return _unreadable(where)
-    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMAT_OF_SERIES}"
+    fact = f"{where} has format {found}, and this version of incrowd reads formats up to {FORMATS[-1]}"
     return InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
 
 

@@ -279,6 +279,10 @@ def test_releases_of_a_series_are_expected_and_others_beside_it_refused(tmp_path
     for number, release in enumerate((first, second)):
         with book.recording(release.manifest, people, tmp_path / str(number), refuse=True) as earlier:
             assert earlier == []
+    fork = ic.republish(first, people[2:], schema)  # knows nothing of who came with the second
+    with pytest.raises(InfeasibleError, match="release number 2 already"), book.recording(fork.manifest, people, "x"):
+        pass
+    assert len(Ledger(path).entries) == 2
     alone = ic.Mondrian(k=2).publish(people, schema)
     with (
         pytest.raises(InfeasibleError, match="same people are in a series"),
@@ -289,5 +293,7 @@ def test_releases_of_a_series_are_expected_and_others_beside_it_refused(tmp_path
         assert len(earlier) == 2
     assert {entry.series for entry in Ledger(path).entries} == {first.manifest.series.id, ""}
     older = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps({n: v for n, v in line.items() if n != "series"}) + "\n" for line in older))
+    path.write_text(
+        "".join(json.dumps({n: v for n, v in line.items() if n not in ("series", "number")}) + "\n" for line in older)
+    )
     assert {entry.series for entry in Ledger(path).entries} == {""}

@@ -47,6 +47,13 @@ def test_brute_force(seed):
     assert k <= verdict.levels["concealment"] <= levels(release, frame).min()
 
 
+@pytest.mark.parametrize("l", [1, 2])
+def test_rings_conceal_by_themselves(l):
+    frame = drawn(np.random.default_rng(2), 7)
+    release = ic.NHAA(k=3, l=l, cluster=7).publish(frame, SCHEMA, seed=1, domains="exact")
+    assert levels(release, frame).min() >= 3
+
+
 def test_without_it_the_level_is_lower():
     frame = drawn(np.random.default_rng(0), 7)
     release = ic.NSVDist(k=3, concealment=False).publish(frame, SCHEMA, seed=1, domains="exact")

@@ -1,12 +1,15 @@
 """Releases of a growing table: all of them together leave everybody k rows, and each value of theirs as likely."""
 
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.errors import PrivacyWarning
+from incrowd.publish import signatures
 from incrowd.publish.signatures import found_buckets, plan_buckets
 from incrowd.release import People
 
@@ -192,6 +195,30 @@ def test_somebody_with_a_new_value_gets_others_or_is_held_back():
     assert held.manifest.rows.filler >= 1
     assert 0 not in held.private.rows
     assert held.verify(three).ok
+
+
+def test_identifiers_that_are_written_in_another_way_are_noticed():
+    people = drawn(np.random.default_rng(6), map(str, range(40)), 4)
+    one = ic.MInvariance(k=2).publish(people, SCHEMA)
+    padded = people.with_columns(name="0" + pl.col("name"))
+    with pytest.raises(ic.IncompatibleError, match="Nobody in the table was"):
+        ic.republish(one, padded, SCHEMA)
+    with pytest.warns(PrivacyWarning, match="Of 40 people in the table 10 people had been"):
+        ic.republish(one, pl.concat([people[:10], padded[10:]]), SCHEMA)
+
+
+def test_too_few_people_beside_those_who_are_held_back():
+    people = drawn(np.random.default_rng(7), map(str, range(6)), 2)
+    one = ic.MInvariance(k=4).publish(people, SCHEMA)
+    three = people[:4].with_columns(ill=pl.Series(["rash", *people["ill"][1:4]]))
+    with pytest.raises(ic.InfeasibleError, match="1 person of 4 would be held back, and fewer than k = 4 are left"):
+        ic.republish(one, three, SCHEMA)
+
+
+def test_buckets_when_the_search_finds_nothing(monkeypatch):
+    monkeypatch.setattr(signatures, "milp", lambda *_, **__: SimpleNamespace(x=None))
+    plans = plan_buckets({(0, 1): [3, 1], (1, 2): [0, 0]}, {(1, 2): 3}, [2, 2, 0], 2, 2)
+    assert plans == {(0, 1): signatures.Plan(5, (2, 2)), (1, 2): signatures.Plan(2, (0, 0))}
 
 
 def test_who_comes_back_has_the_values_of_before():

@@ -123,3 +123,13 @@ def test_support_vectors_get_more_draws_of_small_tables_only():
     assert sizes == {"tree": 400, "svc": 1200}
     assert recommended(release, 1.0, 75) == (1.0, 75)
     assert recommended(release, 1.0, 76) == (1.0, 1)
+
+
+def test_rows_with_cells_of_their_own_keep_their_class():
+    frame = people().with_columns(sick=pl.Series(list("abcd") * 100))
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="sick", other=["ill"], target="ill")
+    for method in (ic.NSVDist(k=5), ic.NHAA(k=5)):
+        release = method.publish(frame, schema, seed=1)
+        assert release.training(seed=1)["ill"].to_list() == release.frame["ill"].to_list()
+    exact = ic.NHAA(k=5).publish(people(), SCHEMA, seed=1)
+    assert exact.training(seed=1)["ill"].to_list() == exact.frame["ill"].to_list()

@@ -78,7 +78,7 @@ def put(*path, value):
 AGE, WORK, DAY, GRADE = (("quasi", number) for number in range(4))
 REFUSED = [
     # release, what is planted, what is noted where
-    ("exact", put("format", value=1), "manifest", "format is 1, and this verifier knows formats 2, 3, 4, 5"),
+    ("exact", put("format", value=1), "manifest", "format is 1, and this verifier knows formats 2, 3, 4, 5, 6"),
     ("exact", put("format", value=True), "manifest", "format is not a whole number"),
     ("exact", put("incrowd", value="0.1 by Ann"), "manifest", "incrowd is not a version number"),
     ("exact", put("polars", value="latest"), "manifest", "polars is not a version number"),

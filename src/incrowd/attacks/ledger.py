@@ -76,14 +76,16 @@ class Entry:
     people: list[str]
     series: str = ""
     """Id of the series that the release belongs to."""
+    number: int = 0
+    """Its number in the series, from 1."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Entry:
         """Read plain data; a `ValueError` names the key that is wrong."""
-        if not isinstance(data, dict) or data.keys() | {_SERIES} != _CHECKS.keys():
-            wrong = sorted(_CHECKS.keys() ^ (data.keys() | {_SERIES})) if isinstance(data, dict) else ["an object"]
+        if not isinstance(data, dict) or data.keys() | _LATER.keys() != _CHECKS.keys():
+            wrong = sorted(_CHECKS.keys() ^ (data.keys() | _LATER.keys())) if isinstance(data, dict) else ["an object"]
             raise ValueError(", ".join(wrong))
-        data = {_SERIES: "", **data}  # older ledgers know no series
+        data = {**_LATER, **data}
         for name, is_fine in _CHECKS.items():
             if not is_fine(data[name]):
                 raise ValueError(name)
@@ -98,7 +100,8 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-_SERIES = "series"
+_SERIES, _NUMBER = "series", "number"
+_LATER: dict[str, Any] = {_SERIES: "", _NUMBER: 0}  # what older ledgers do not know
 _CHECKS: dict[str, Callable[[object], bool]] = {
     "id": _is_a(str),
     "state": lambda value: value in (_PLANNED, _DONE),
@@ -111,6 +114,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "columns": _is_texts,
     "people": _is_texts,
     _SERIES: _is_a(str),
+    _NUMBER: _is_a(int),
 }
 
 
@@ -181,7 +185,7 @@ class Ledger:
         refuse
             Raise an `InfeasibleError` if there are earlier releases about the same people.
         insist
-            Do not even refuse if these are releases of another series.
+            Do not even refuse if these are releases of another series, or if the same one has gone on already.
 
         Yields
         ------
@@ -190,9 +194,10 @@ class Ledger:
         """
         frame, number = io.to_polars(original), secrets.token_hex(8)
         with self._changing() as book:
-            before = self._earlier(book, frame, manifest.recognized_by, series_of(manifest))
+            before = self._earlier(book, frame, manifest.recognized_by, series_of(manifest)[0])
             if not insist:
                 _refuse(before, all_of_them=refuse)
+                _refuse_fork(book, manifest)
             book.entries.append(self._entry(book.key, number, manifest, frame, folder))
         try:
             yield before
@@ -219,7 +224,8 @@ class Ledger:
             rows=frame.height,
             columns=_hashes(key, frame, manifest.recognized_by),
             people=self._people(key, frame),
-            series=series_of(manifest),
+            series=series_of(manifest)[0],
+            number=series_of(manifest)[1],
         )
 
     def _finish(self, number: str, *, done: bool) -> None:
@@ -287,10 +293,20 @@ def _shared(one: list[str], other: list[str]) -> float:
     return len(seen[0] & seen[1]) / max(1, min(map(len, seen)))
 
 
-def series_of(manifest: Manifest) -> str:
-    """Return the id of the series that a release belongs to; empty if it is none's."""
+def series_of(manifest: Manifest) -> tuple[str, int]:
+    """Return the id of the series that a release belongs to, and its number there; empty and 0 if it is in none."""
     series = getattr(manifest, _SERIES, None)
-    return "" if series is None else str(series.id)
+    return ("", 0) if series is None else (str(series.id), int(series.number))
+
+
+def _refuse_fork(book: _Book, manifest: Manifest) -> None:
+    """Refuse a release of a series that goes on from one that another release followed already."""
+    own, number = series_of(manifest)
+    later = [entry for entry in book.entries if own and entry.series == own and entry.number >= number]
+    if later:
+        fact = f"The series has a release number {number} already, which knows people whom this one does not: "
+        hint = "go on from its last release, or, if that was never shared, publish all the same: insist=True"
+        raise InfeasibleError(fact + _described(later[-1]), hint)
 
 
 def _refuse(earlier: list[Entry], *, all_of_them: bool) -> None:

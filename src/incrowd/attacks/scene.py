@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.coding import clean, encode_column
+from incrowd.coding import clean, encode_column, in_ranges
 from incrowd.errors import SchemaError
 from incrowd.hierarchy import Spec
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, convert
@@ -290,7 +290,8 @@ def _clean_sensitive(release: RowRelease, frame: pl.DataFrame) -> pl.Series:
     column, codes = frame[about.name], missing.codes_of(about.name)
     if column.dtype == pl.Datetime and about.type == "date":
         column = column.dt.date()
-    return clean(column, about.type if codes else None, None, missing.tokens, codes)
+    cleaned = clean(column, about.type if codes or about.ranges else None, None, missing.tokens, codes)
+    return in_ranges(cleaned, about.ranges) if about.ranges else cleaned
 
 
 def find_pairs(points: Codes, lo: Codes, hi: Codes, domains: Sequence[Domain]) -> Pairs | None:

@@ -66,7 +66,24 @@ def cleaned(column: pl.Series, schema: Schema) -> pl.Series:
         days = column.dt.date()  # pandas keeps dates as midnights; a real time is published as it is, not as its day
         kind = attribute.type or ("date" if (days.cast(column.dtype) == column).all() else "str")
         column = days if kind == "date" else column.cast(pl.String())
-    return clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens, attribute.missing)
+    values = clean(column, attribute.type, attribute.hierarchy, schema.missing_tokens, attribute.missing)
+    return in_ranges(values, attribute.ranges) if attribute.ranges else values
+
+
+def in_ranges(values: pl.Series, starts: Sequence[float]) -> pl.Series:
+    """Return where the range of each number begins."""
+    name, whole = values.name, all(float(start).is_integer() for start in starts)
+    if type_of(values) not in ("int", "float") or (type_of(values) == "int" and not whole):
+        fact = f"Column {name!r} is of type {type_of(values)}, and its ranges are of {'whole ' if whole else ''}numbers"
+        raise SchemaError(fact, "give ranges of whole numbers for whole numbers, and none for texts and dates")
+    edges = pl.Series(starts, dtype=values.dtype)
+    place = edges.search_sorted(values, side="right").cast(pl.Int64()) - 1
+    below = int(((place < 0) & values.is_not_null()).sum())
+    if below:
+        fact = f"Column {name!r} has {counted(below, 'value')} below its first range"
+        raise SchemaError(fact, "begin the first range at or below the least value, such as 0")
+    known = pl.select(pl.when(values.is_not_null()).then(place)).to_series()
+    return edges.gather(known).alias(name)
 
 
 def settle_types(schema: Schema, values: Mapping[str, pl.Series]) -> Schema:

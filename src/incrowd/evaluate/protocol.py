@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from incrowd.coding import code_classes, kept_rows
+from incrowd.coding import clean, code_classes, in_ranges, kept_rows
 from incrowd.errors import IncompatibleError, ParameterError, SchemaError, counted
 from incrowd.evaluate.features import Encoding, Examples, Floats, Labels
 from incrowd.evaluate.learner import Classifier
@@ -246,8 +246,13 @@ def fold_of_release(release: Release, test: pl.DataFrame, original: pl.DataFrame
         for names in release.features
     )
 
+    starts = {secret.name: secret.ranges for secret in getattr(release.manifest, "secrets", ())}.get(target)
+
     def rows(frame: pl.DataFrame) -> Rows:
         require_columns([*coded, *others, target], frame.columns)
+        if starts:
+            own = clean(frame[target], None, None, missing.tokens, missing.codes_of(target))
+            frame = frame.with_columns(in_ranges(own, starts))
         cleaned = release.clean_quasi(frame.select(coded))
         classes, labels = all_classes(published, frame[target], missing.tokens, missing.codes_of(target))
         found = Rows(

@@ -63,6 +63,10 @@ class Histories:
         if (about.name, about.type) != (secret.name, kind):
             fact = f"The sensitive column is {secret.name!r} ({kind}), and was {about.name!r} ({about.type})"
             raise IncompatibleError(fact, "a series goes on with the same column, of the same type")
+        starts = self.table.schema.attributes[secret.name].ranges
+        if tuple(about.ranges or ()) != starts:
+            fact = f"The ranges of the sensitive column {secret.name!r} are not those of the release before"
+            raise IncompatibleError(fact, "a series goes on with the same ranges, or with none")
         evidence = previous.private.evidence if previous.private is not None else None
         assert isinstance(evidence, People)
         place = {value: code for code, value in enumerate(self.texts)}

@@ -10,7 +10,8 @@ holds all releases of a series, knows everybody's quasi-identifiers and who is i
 group of each person, learns no more of a sensitive value than one release tells: swap any two values among all people
 of a signature, in all releases, and every release stays as it is. So each of the l or more values of a person is as
 likely as any other, and each row of their group in any release may be theirs. What is not promised: anything against
-somebody who knows how often values change, or the sensitive values of other people of the signature.
+somebody who knows how often values change, the sensitive values of other people of the signature, or, where there is
+filler, which value is the rarer one in the population and so probably filler's.
 
 Changes: quasi-identifiers may change freely. A new sensitive value that is in a signature that the person had leaves
 or brings them there; otherwise they get a signature without any value that they were shown with before. If there is
@@ -41,6 +42,7 @@ Reference: Xiao, Tao: m-invariance: towards privacy preserving re-publication of
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -51,7 +53,7 @@ import polars as pl
 from incrowd import io
 from incrowd.coding import Table
 from incrowd.domains import flatten
-from incrowd.errors import IncompatibleError, ParameterError, SchemaError
+from incrowd.errors import IncompatibleError, InfeasibleError, ParameterError, PrivacyWarning, SchemaError, counted
 from incrowd.kernels.domains import close_groups
 from incrowd.manifest import Guarantee, Series
 from incrowd.privacy import Privacy
@@ -64,6 +66,7 @@ from incrowd.release.seal import Filler
 from incrowd.schema import Schema
 
 Int64 = npt.NDArray[np.int64]
+_FEW = 0.5  # share of people who are known, below which it is asked whether identifiers are written as before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +144,8 @@ class MInvariance(CellPublisher):
         if run.after is not None and who is None:
             fact = "Nothing tells who was in the release before"
             raise SchemaError(fact, "name the column that does as identifier in the schema, or with person=...")
+        if run.after is not None and who is not None:
+            _look_for_known(who, run.after)
         return self._choose(table, who, run.after, rng, run.progress)
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
@@ -160,6 +165,7 @@ class MInvariance(CellPublisher):
             require_feasible(self.privacy(), table)
         histories = Histories.of(table, who, previous)
         place, held = histories.place_known()
+        _require_people(table, held, int(self.k))
         buckets = _fill_buckets(histories, place, held, self.l, int(self.k), rng)
         places, k = Places.of(table), int(self.k)
         group_of, n_groups = np.full(table.n_rows, NEW), 0
@@ -245,6 +251,31 @@ def _identifiers(original: pl.DataFrame, column: str) -> pl.Series:
         fact = f"Identifier {column!r} {what}, and it must tell people apart"
         raise SchemaError(fact, "give everybody an identifier of their own, in one row of the table")
     return found
+
+
+def _look_for_known(who: Int64, previous: RowRelease) -> None:
+    """Refuse a table of strangers, warn of one with few known people: identifiers may be written in another way."""
+    assert previous.private is not None
+    assert isinstance(previous.private.evidence, People)
+    known = previous.private.evidence.people["person"].unique()
+    n_known, n_before = int(np.isin(who, known.to_numpy()).sum()), previous.manifest.rows.input
+    hint = "write identifiers as before: '7', '07' and '7.0' are three people"
+    if not n_known:
+        fact = "Nobody in the table was in an earlier release of the series"
+        raise IncompatibleError(fact, f"{hint}; if all are others, begin a new series")
+    if n_known < _FEW * min(n_before, len(who)):
+        known_now = counted(n_known, "person", "people")
+        fact = f"Of {len(who)} people in the table {known_now} had been in the series, whose last table had {n_before}"
+        warnings.warn(f"{fact}. If more should be known: {hint}.", PrivacyWarning, stacklevel=2)
+
+
+def _require_people(table: Table, held: npt.NDArray[np.bool_], k: int) -> None:
+    n_held = int(held.sum())
+    if table.n_rows - n_held < k:
+        who = counted(n_held, "person", "people")
+        fact = f"{who} of {table.n_rows} would be held back, and fewer than k = {k} are left"
+        hint = "wait until more people come or get values that they had, or begin a new series for other people"
+        raise InfeasibleError(fact, hint, best={"k": table.n_rows - n_held})
 
 
 def _refuse_roles(schema: Schema) -> None:

@@ -19,6 +19,8 @@ person behind each of these w with probability exactly 1/w. Why:
 - With l > 1 each ring draws a shift s from 0 ... w - 1, and the cell at place b gets the person at place b + s. Every
   shift is equally likely, so each of the w cells of a person is, and whatever was drawn the values in them are those
   of w neighbours. Any other matching can show a person fewer than l values.
+- Every person fits w cells and every cell w people, so the pairs are a union of w disjoint perfect matchings: whoever
+  drops all pairs of a person and a cell that are in none still finds k cells for everybody (k-concealment).
 - With l = 1 each ring draws r of the w distances between a person and a cell (all of them if w is at most 32), and a
   perfect matching of cells and people at these distances. The graph of such pairs is r-regular; random walks take it
   apart into r disjoint matchings, and one of these, each with probability 1/r, is published. A pair is in the graph

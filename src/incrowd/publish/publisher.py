@@ -112,6 +112,10 @@ class Publisher(ABC, Generic[AnyRelease]):
         if len(schema.secrets) > 1 and not self.several:
             fact = f"Method {self.name!r} protects one sensitive column, and the schema has {len(schema.secrets)}"
             raise IncompatibleError(fact, "use a method that forms groups, such as best_cuts or mondrian, or nsvdist")
+        ranged = [name for name in schema.secrets if schema.attributes[name].ranges]
+        if ranged and self.kind == "projections":
+            fact = f"Method {self.name!r} cannot publish {', '.join(map(repr, ranged))} in ranges"
+            raise IncompatibleError(fact, "use a method that generalizes rows, such as best_cuts or nsvdist")
         asked = {name: schema.attributes[name].limits for name in schema.secrets}
         known = {field.name: field for field in fields(self)}
         for column, own in asked.items():

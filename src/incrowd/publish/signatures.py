@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 Int64 = npt.NDArray[np.int64]
 Signature = tuple[int, ...]
 
+_MOST_NODES = 1000  # of the search for least filler; a limit of time would let the speed of the machine decide
 _NEW = 1e-3  # what a person in a new bucket costs, in filler rows: less than any filler row, more than nothing
 
 
@@ -79,15 +81,12 @@ def _even_out(
     left_over, some, filler = int(first[-1]), int(first[-1]) + n_values, int(first[-1]) + n_values + 1
     n = filler + 1
     cost, low, high = np.zeros(n), np.zeros(n), np.full(n, np.inf)
-    rows: list[npt.NDArray[np.float64]] = []
+    rows: list[Mapping[int, float]] = []
     lower: list[float] = []
     upper: list[float] = []
 
     def require(terms: Mapping[int, float], least: float, most: float) -> None:
-        row = np.zeros(n)
-        for place, factor in terms.items():
-            row[place] = factor
-        rows.append(row)
+        rows.append(terms)
         lower.append(least)
         upper.append(most)
 
@@ -113,16 +112,31 @@ def _even_out(
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - half a second that others need not pay
 
     found = milp(
-        cost, constraints=LinearConstraint(np.array(rows), lower, upper), bounds=Bounds(low, high),
-        integrality=np.ones(n), options={"time_limit": 10.0},
+        cost, constraints=LinearConstraint(_matrix(rows, n), lower, upper), bounds=Bounds(low, high),
+        integrality=np.ones(n), options={"node_limit": _MOST_NODES},
     )  # fmt: skip
-    assert found.x is not None, found.message
+    if found.x is None:  # nothing found within the limit: nobody joins a bucket that is there
+        alone = {signature: _height(counts, wild.get(signature, 0), k) for signature, counts in here.items()}
+        return {signature: Plan(height, (0,) * len(signature)) for signature, height in alone.items()}, new
     x = np.rint(found.x).astype(np.int64)
     plans = {
         signature: Plan(int(x[first[b]]), tuple(x[first[b] + 1 : first[b + 1]].tolist()))
         for b, signature in enumerate(buckets)
     }
     return plans, x[left_over:some].copy()
+
+
+def _matrix(rows: Sequence[Mapping[int, float]], n: int) -> Any:  # noqa: ANN401 - a sparse matrix
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    starts = np.cumsum([0, *(len(row) for row in rows)])
+    factors = [factor for row in rows for factor in row.values()]
+    return csr_array((factors, [place for row in rows for place in row], starts), shape=(len(rows), n))
+
+
+def _height(counts: Sequence[int], n_wild: int, k: int) -> int:
+    """Return the least rows of each value of a bucket that nobody joins."""
+    return max(*counts, -(-max(k, sum(counts) + n_wild) // len(counts)))
 
 
 def found_buckets(counts: Int64, m: int, k: int) -> list[tuple[Signature, int]]:

@@ -290,10 +290,11 @@ class RowRelease(Release):
 
         Quasi-identifiers are concrete, drawn as in `sample`, and every row has the most frequent class of its cell (of
         small groups the likeliest, seen together with ten rows of the whole table): a learner then sees what the
-        release knows, without the noise of single rows. It is as good for trees, rules and boosting. Learners that add
-        up evidence, such as naive Bayes, do a little better with ``sharpen=4``; those that look at distances, such as
-        support vectors, with ``draws=3``, because few points tell them little of how far a cell reaches. The class is
-        not to be counted or analysed: take `frame` for that.
+        release knows, without the noise of single rows. Where each row has a cell of its own and its exact class (NHAA;
+        NSVDist, if the class is not sensitive), it keeps that class. It is as good for trees, rules and boosting.
+        Learners that add up evidence, such as naive Bayes, do a little better with ``sharpen=4``; those that look at
+        distances, such as support vectors, with ``draws=3``, because few points tell them little of how far a cell
+        reaches. The class is not to be counted or analysed: take `frame` for that.
 
         A column of which every row shows the whole domain is left out (`untold`): values drawn for it would be noise,
         which kernels and distances take for information. Give the learner the same columns of test rows.

@@ -274,16 +274,18 @@ def _about_secret(
     rng: np.random.Generator | None,
     promised: Sequence[Guarantee],
 ) -> Sensitive:
-    kind = type_of(secret.values)
+    kind, starts = type_of(secret.values), table.schema.attributes[secret.name].ranges
+    ranges = tuple(leaves_to_data(pl.Series(starts, dtype=secret.values.dtype))) if starts else None
     if cells.counts is None:
         if not any(promise.tree and promise.column in (None, secret.name) for promise in promised):
-            return Sensitive(secret.name, kind, "exact")
+            return Sensitive(secret.name, kind, "exact", ranges=ranges)
         leaves = tuple(leaves_to_data(without_negative_zero(secret.values)))
         return Sensitive(secret.name, kind, "exact", leaves=leaves, levels=secret.levels)
     counts = secret.counts(table.sensitive_counts)
     told = counts if rng is None else rounded(counts, least, rng)
     form = cells.evidence.form if cells.evidence else "counts"
-    return Sensitive(secret.name, kind, form, tuple(leaves_to_data(secret.values)), tuple(told.tolist()))
+    values = tuple(leaves_to_data(secret.values))
+    return Sensitive(secret.name, kind, form, values, tuple(told.tolist()), ranges=ranges)
 
 
 def _order_of_rows(release: RowRelease, published: Sequence[Domain]) -> Int64:

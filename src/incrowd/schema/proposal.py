@@ -13,6 +13,7 @@ from incrowd.hierarchy.hierarchy import type_of
 from incrowd.io.columns import guessed, without_tokens
 from incrowd.schema.code_columns import CodeColumn, find_code_column
 from incrowd.schema.name_proposal import prefixes_for, propose_for_names
+from incrowd.schema.number_ranges import propose_ranges
 from incrowd.schema.ordinals import find_order
 from incrowd.schema.schema import Attribute, Role, Schema, require_columns
 from incrowd.schema.suspects import WORDS, Suspect, find_suspects, line_for
@@ -39,6 +40,7 @@ _PADDED = r"^-?\d{1,10}$"
 _MEASURED = (pl.Int64, pl.Float64)
 _AS_TEXT = "; the source keeps them as text"
 _TAKEN = "; texts listed in missing_tokens count as missing"
+_RANGES = "to publish ranges instead of so many numbers, add"
 _TARGET = "you named it as the class to predict: it is released as it is, and whoever knows it may use it to link rows"
 
 
@@ -56,7 +58,9 @@ def propose(
     attributes = []
     for column in frame.iter_columns():
         if column.name in sensitive:
-            found = Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why_sensitive)
+            starts = propose_ranges(column)
+            why = f"{why_sensitive}. {_RANGES}: ranges = {starts}" if starts else why_sensitive
+            found = Attribute(column.name, Role.SENSITIVE, type=_type(column), why=why)
             attributes.append(_with_suspects(found, find_suspects(column)))
         elif column.name == target:
             attributes.append(Attribute(column.name, Role.OTHER, type=_type(column), why=_TARGET))

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -53,6 +55,8 @@ class Attribute:
         Values that a proposal suspects to mean missing; they mean nothing until they are in `missing`.
     limits
         What must hold for this sensitive column, whatever the method is asked for: ``{"l": 3, "l_kind": "distinct"}``.
+    ranges
+        Where the ranges begin in which a sensitive number is published; none: as it is.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Attribute:
     date_format: str | None = None
     suspects: tuple[str, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
+    ranges: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.type not in (None, *TYPES):
@@ -76,6 +81,12 @@ class Attribute:
         if self.limits and self.role is not Role.SENSITIVE:
             fact = f"Column {self.name!r} has {', '.join(self.limits)}, and is not sensitive"
             raise SchemaError(fact, "give it the role sensitive, or leave them out")
+        object.__setattr__(self, "ranges", as_ranges(self.name, self.ranges))
+        if self.ranges and (self.role is not Role.SENSITIVE or self.hierarchy is not None):
+            public = self.role is not Role.SENSITIVE
+            fact = f"Column {self.name!r} has ranges, and {'is not sensitive' if public else 'a tree'}"
+            hint = "give a quasi-identifier a hierarchy, such as intervals" if public else "leave one of both out"
+            raise SchemaError(fact, hint)
 
     def build(
         self, column: pl.Series, target: pl.Series | None, weights: Weights | None = None, least: float = 1
@@ -122,6 +133,8 @@ class Schema:
         How to read columns: ``{"zip": "str"}``. Known types are int, float, str, date and bool.
     missing_codes
         Values that mean missing in one column: ``{"age": [-9, 99]}``.
+    ranges
+        Where ranges of sensitive numbers begin: ``{"salary": [0, 2000, 4000]}`` publishes 2000 for 2000 to below 4000.
     reading
         How the file of the table is written, where the reader cannot find it out: encoding, decimal sign, and so on.
 
@@ -146,6 +159,7 @@ class Schema:
         rest: Literal["error", "drop"] = "error",
         types: Mapping[str, str] | None = None,
         missing_codes: Mapping[str, Iterable[Any]] | None = None,
+        ranges: Mapping[str, Iterable[float]] | None = None,
         reading: io.Reading | None = None,
     ) -> None:
         hierarchies = quasi if isinstance(quasi, Mapping) else dict.fromkeys(_names(quasi, "quasi"))
@@ -154,10 +168,15 @@ class Schema:
         attributes += [Attribute(name, Role.IDENTIFIER) for name in _names(identifiers, "identifiers")]
         trees = sensitive if isinstance(sensitive, Mapping) else {}
         attributes += [Attribute(name, Role.SENSITIVE, _checked(name, trees.get(name))) for name in _listed(sensitive)]
-        codes = dict(missing_codes or {})
-        require_columns([*(types or {}), *codes], [attribute.name for attribute in attributes])
+        codes, starts = dict(missing_codes or {}), dict(ranges or {})
+        require_columns([*(types or {}), *codes, *starts], [attribute.name for attribute in attributes])
         attributes = [
-            replace(a, type=(types or {}).get(a.name), missing=as_codes(a.name, codes.get(a.name, ())))
+            replace(
+                a,
+                type=(types or {}).get(a.name),
+                missing=as_codes(a.name, codes.get(a.name, ())),
+                ranges=as_ranges(a.name, starts.get(a.name, ())),
+            )
             for a in attributes
         ]
         self._set(attributes, target, missing, missing_tokens, rest, reading)
@@ -343,7 +362,7 @@ class Schema:
         attributes = [
             (
                 *(a.name, a.role, a.type, None if a.hierarchy is None else a.hierarchy.to_dict()),
-                *(a.missing, a.date_format, dict(a.limits)),
+                *(a.missing, a.date_format, dict(a.limits), a.ranges),
             )
             for a in self.attributes.values()
         ]
@@ -372,6 +391,16 @@ def as_codes(column: str, codes: Any) -> tuple[str, ...]:  # noqa: ANN401 - as s
         hint = f"list at most {_MOST_TOKENS} of at most {_LONGEST_TOKEN} characters, none empty: they are published"
         raise SchemaError(fact, hint)
     return tuple(texts)
+
+
+def as_ranges(column: str, starts: Any) -> tuple[float, ...]:  # noqa: ANN401 - as somebody wrote them
+    """Return where ranges begin: finite numbers in increasing order, two at least."""
+    given = list(starts) if isinstance(starts, Iterable) and not isinstance(starts, str) else [starts]
+    numbers = all(type(start) in (int, float) and isfinite(start) for start in given)
+    if not given or (numbers and len(given) > 1 and all(a < b for a, b in pairwise(given))):
+        return tuple(given)
+    fact = f"The ranges of column {column!r} are not two or more numbers in increasing order"
+    raise SchemaError(fact, "list where each begins, the last has no end: ranges = [0, 2000, 4000]")
 
 
 def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ _HEAD = """\
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
 _LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
-_KEYS = {"role", "type", "hierarchy", "missing", "date_format", *_LIMITS}
+_KEYS = {"role", "type", "hierarchy", "missing", "date_format", "ranges", *_LIMITS}
 
 
 def dumps(schema: Schema, folder: Path) -> str:
@@ -58,7 +58,8 @@ def dumps(schema: Schema, folder: Path) -> str:
             lines.append(f"missing = {_value([_code(text) for text in attribute.missing])}")
         if attribute.suspects:
             lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
-        lines += [f"{name} = {_value(value)}" for name, value in attribute.limits.items()]
+        own = attribute.limits | ({"ranges": attribute.ranges} if attribute.ranges else {})
+        lines += [f"{name} = {_value(value)}" for name, value in own.items()]
         if attribute.role is Role.QUASI or (attribute.role is Role.SENSITIVE and attribute.hierarchy is not None):
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
     return "\n".join(lines) + "\n"
@@ -131,7 +132,10 @@ def _attribute(name: str, column: Mapping[str, Any], path: Path) -> Attribute:
         raise SchemaError(fact, 'write for example date_format = "%d.%m.%Y"')
     codes = as_codes(name, column.get("missing", ()))
     limits = {key: column[key] for key in _LIMITS if key in column}
-    return Attribute(name, Role(role), spec, column.get("type"), missing=codes, date_format=form, limits=limits)
+    return Attribute(
+        name, Role(role), spec, column.get("type"),
+        missing=codes, date_format=form, limits=limits, ranges=column.get("ranges", ()),
+    )  # fmt: skip
 
 
 def _code(text: str) -> int | float | str:

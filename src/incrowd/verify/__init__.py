@@ -20,7 +20,7 @@ from incrowd.verify.elsewhere import check_place, rebuild
 from incrowd.verify.files import read_json
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
-from incrowd.verify.manifest import FORMAT_OF_SERIES
+from incrowd.verify.manifest import FORMATS
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -146,9 +146,9 @@ def _refuse_other_formats(folder: Path) -> None:
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, bool) or not isinstance(version, int):
         return  # which is a violation
-    if version > FORMAT_OF_SERIES:
+    if version > FORMATS[-1]:
         fact = f"'{folder}' has release format {version}, and this version of incrowd reads formats up to "
-        fact += str(FORMAT_OF_SERIES)
+        fact += str(FORMATS[-1])
         raise InputError(fact, "upgrade incrowd: pip install --upgrade incrowd")
     if version == 1:
         fact = f"'{folder}' has release format 1, which was never part of a published version of incrowd"

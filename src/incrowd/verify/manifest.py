@@ -14,8 +14,8 @@ from incrowd.verify.published import Quasi, read_quasi
 from incrowd.verify.secrets import Sensitive, read_secrets
 
 FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive columns; of promises that these lack
-FORMAT_OF_SERIES = 5
-FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES)
+FORMAT_OF_SERIES, FORMAT_OF_RANGES = 5, 6  # the last: sensitive numbers in ranges, whatever else there is
+FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES, FORMAT_OF_RANGES)
 
 _KEYS = (
     "format",
@@ -170,8 +170,8 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
     reading.field(manifest, "polars", "a version number")
     parameters = read_method(reading, manifest)
     recoding = _one_of(reading, manifest, "recoding", ("homogeneous", "non-homogeneous"))
-    series = read_series(reading, manifest) if version == FORMAT_OF_SERIES else None
-    rows = read_rows(reading, manifest, of_series=version == FORMAT_OF_SERIES)
+    series = read_series(reading, manifest) if "series" in manifest else None
+    rows = read_rows(reading, manifest, of_series="series" in manifest)
     policy, tokens, codes = read_missing(reading, manifest)
     domains = _one_of(reading, manifest, "domains", ("joined", "exact"))
     quasi = tuple(_read_all_quasi(reading, manifest, exact=domains == "exact"))
@@ -218,6 +218,16 @@ def read_claims(manifest: object) -> tuple[Claims | None, Reading]:
 
 def _check_format(reading: Reading, manifest: dict[str, Any], version: int) -> None:
     """Each release has one format: the lowest in which it can be told."""
+    about = manifest.get("sensitive")
+    ranged = any(
+        isinstance(entry, dict) and "ranges" in entry for entry in (about if isinstance(about, list) else [about])
+    )
+    if (version == FORMAT_OF_RANGES) != ranged:
+        reading.manifest.append(
+            f"format is {version}, and ranges of sensitive numbers are {'' if ranged else 'not '}there"
+        )
+    if version == FORMAT_OF_RANGES:
+        return
     if (version == FORMAT_OF_SERIES) != ("series" in manifest):
         reading.manifest.append(f"format is {version}, and series is {'' if 'series' in manifest else 'not '}there")
     if version == FORMAT_OF_SERIES:

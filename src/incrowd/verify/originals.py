@@ -70,6 +70,9 @@ def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
     wanted = [(q.name, q.type) for q in claims.quasi]
     wanted += [(secret.name, secret.type) for secret in claims.secrets]
     found = list(in_threads(lambda about: _read(original[about[0]], about[1], claims), wanted, original.height))
+    for at, secret in enumerate(claims.secrets, start=len(claims.quasi)):
+        if secret.ranges is not None:
+            found[at] = _in_ranges(found[at], secret.ranges)
     dropped = np.zeros(original.height, np.bool_)
     if claims.policy == "drop":
         for column in found:
@@ -80,6 +83,15 @@ def read_originals(claims: Claims, original: pl.DataFrame) -> Originals:
 
 def _read(column: pl.Series, kind: str, claims: Claims) -> Column:
     return read_column(without_codes(column, kind, claims.codes.get(column.name, ())), kind, claims.tokens)
+
+
+def _in_ranges(column: Column, starts: pl.Series) -> Column:
+    """Replace each number by the beginning of its range; one below all ranges is odd."""
+    place = np.searchsorted(numbers_of(starts), numbers_of(column.values), side="right") - 1
+    n_below = int((place[column.index[~column.missing]] < 0).sum())
+    seen, which = np.unique(np.maximum(place, 0), return_inverse=True)
+    index = np.append(which, len(seen))[column.index].astype(np.int32)
+    return Column(starts.gather(seen).alias(column.values.name), index, column.n_odd + n_below)
 
 
 def read_column(column: pl.Series, kind: str, tokens: Sequence[str]) -> Column:

@@ -118,6 +118,9 @@ def read_payload(
             if secret.tree is not None and not secret.tree.leaves.equals(values, null_equal=True):
                 findings.judge("marginals", [f"the tree of {secret.name!r} does not list its values, in order"], "")
                 return None
+            if secret.ranges is not None and not set(values.drop_nulls()) <= set(secret.ranges):
+                findings.judge("marginals", [f"{secret.name!r} has numbers with which no range begins"], "")
+                return None
             told.append(Told(values, exact, None))
             continue
         counts = _check_counts(findings, claims, secret, frame, cells)

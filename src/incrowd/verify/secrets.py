@@ -24,7 +24,10 @@ class Tree:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """The sensitive column as the manifest describes it; `values` and their `counts` only where shares are told."""
+    """The sensitive column as the manifest describes it; `values` and their `counts` only where shares are told.
+
+    Where it lists `ranges`, every number is the beginning of its range.
+    """
 
     name: str
     type: str
@@ -32,6 +35,7 @@ class Sensitive:
     values: pl.Series | None
     counts: Array | None
     tree: Tree | None = None
+    ranges: pl.Series | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -66,13 +70,15 @@ def _read_sensitive(reading: Reading, data: dict[str, Any], where: str) -> Sensi
         reading.manifest.append("sensitive.form is none of exact, counts, shares")
     told = form in ("counts", "shares")
     along = ("leaves", "levels") if form == "exact" and "leaves" in data else ()
-    known = ("name", "type", "form", *along, *(("values", "counts") if told else ()))
+    ranged = ("ranges",) if "ranges" in data else ()
+    known = ("name", "type", "form", *ranged, *along, *(("values", "counts") if told else ()))
     reading.closed(data, known, where.removesuffix("."))
+    ranges = _read_ranges(reading, data, kind, where) if ranged else None
     if None in (name, kind, form) or not told:
         if None in (name, kind, form):
             return None
         tree = _read_tree(reading, data, str(kind), where) if along else None
-        return Sensitive(str(name), str(kind), str(form), None, None, tree)
+        return Sensitive(str(name), str(kind), str(form), None, None, tree, ranges)
     counts = reading.field(data, "counts", "a list of counts", where)
     listed = reading.field(data, "values", "a list", where)
     if listed is None or counts is None or kind not in TYPES:
@@ -86,7 +92,19 @@ def _read_sensitive(reading: Reading, data: dict[str, Any], where: str) -> Sensi
         reading.manifest.append("sensitive lists values that are not in increasing order")
     if len(counts) != len(values):
         reading.marginals.append(f"column {name!r} has {len(counts)} counts for {len(values)} values")
-    return Sensitive(str(name), str(kind), str(form), values, np.array(counts, np.int64))
+    if ranges is not None and not values.drop_nulls().is_in(ranges.implode()).all():
+        reading.manifest.append(f"{where}values holds a number with which no range begins")
+    return Sensitive(str(name), str(kind), str(form), values, np.array(counts, np.int64), None, ranges)
+
+
+def _read_ranges(reading: Reading, data: dict[str, Any], kind: Any, where: str) -> pl.Series | None:  # noqa: ANN401
+    """Return where ranges of numbers begin, in increasing order."""
+    listed = reading.field(data, "ranges", "a list", where)
+    values = None if listed is None or kind not in ("int", "float") else read_values(listed, kind)
+    if values is None or len(values) < 2 or values.null_count() or not (values.diff().drop_nulls() > 0).all():
+        reading.manifest.append(f"{where}ranges are not two or more numbers of its type in increasing order")
+        return None
+    return values
 
 
 def _read_tree(reading: Reading, data: dict[str, Any], kind: str, where: str) -> Tree | None:

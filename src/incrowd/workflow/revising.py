@@ -107,7 +107,8 @@ def revise(
         spec = given[name] if name in given else _hierarchy(attribute, kinds.get(name)) if role is Role.QUASI else None
         codes = tuple(missing.get(name, attribute.missing)) if role is not Role.OTHER else ()
         spec, limits = spec if role is Role.QUASI else None, attribute.limits if role is Role.SENSITIVE else {}
-        attributes.append(replace(attribute, role=role, hierarchy=spec, missing=codes, limits=limits))
+        ranges = attribute.ranges if role is Role.SENSITIVE else ()
+        attributes.append(replace(attribute, role=role, hierarchy=spec, missing=codes, limits=limits, ranges=ranges))
     if target is None:
         target = schema.target if [schema.target] != schema.secrets else ""
     return Schema.of(
