@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, mining, proposing, reporting, risking
+from incrowd.cli import (
+    attacking,
+    auditing,
+    basketing,
+    evaluating,
+    explaining,
+    hierarchies,
+    mining,
+    proposing,
+    reporting,
+    risking,
+)
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -237,6 +248,7 @@ app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
 app.command()(reads(risking.risk))
+app.command()(explaining.explain)
 app.command()(reads(basketing.baskets))
 app.command()(reads(mining.rules))
 

@@ -21,6 +21,7 @@ from incrowd.verify.files import read_json
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
 from incrowd.verify.manifest import FORMAT_OF_SERIES
+from incrowd.verify.population import Within
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -39,6 +40,9 @@ def verify(
     query: str | None = None,
     reading: io.Reading | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    population: Any = None,  # noqa: ANN401
+    k_map: int | None = None,
+    presence: tuple[float, float] | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
     """Check a release, or somebody else's table.
@@ -61,12 +65,21 @@ def verify(
         How else the original is to be read: its encoding, decimal sign, date format, and so on.
     progress
         Called with (stage, done, total) while the original is read.
+    population
+        A table of everybody who could be in a release folder: then it is told how many of them each row fits at least,
+        and how likely they are to be in it.
+    k_map, presence
+        What has to hold among them: the least number of people, and the least and the largest chance.
     foreign
         The parameters of `verify_table`, for a table without a manifest.
     """
     how = reading or io.Reading()
     how = how if query is None else replace(how, query=query)
+    within = _within(population, k_map, presence, how)
     if "quasi" in foreign:
+        if within is not None:
+            fact = "A population was given for a table from elsewhere"
+            raise InputError(fact, "measure its risk: incrowd risk data.csv -s data.toml --population people.csv")
         if original is not None or rows is not None:
             fact = "Parameter quasi is for a table from elsewhere, and original and rows are for a release folder"
             raise InputError(fact, "leave quasi out to check a release folder, or original and rows to check a table")
@@ -85,6 +98,9 @@ def verify(
     kept = _private_folder(private)
     place = io.find_place(release)
     if place is not None and place.kind != "folder":
+        if within is not None:
+            fact = "A population can only be given for a release folder"
+            raise InputError(fact, "load the release, save it as a folder, and verify that")
         return check_place(place, lambda folder: _original(folder, original, how, progress), _row_numbers(rows), kept)
     folder = Path(release)
     io.recover(folder)
@@ -98,10 +114,13 @@ def verify(
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
     if is_basket_folder(folder):
+        if within is not None:
+            fact = "A population was given for a release of baskets"
+            raise InputError(fact, "leave it out: it is for rows that people fit or not")
         return _check_baskets(folder, original, how, progress)
     _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
-    return check_folder(folder, _original(folder, original, how, progress), numbers, kept, _release_before(after))
+    return check_folder(folder, _original(folder, original, how, progress), numbers, kept, _release_before(after), within)
 
 
 def _check_baskets(
@@ -120,6 +139,19 @@ def _original(
     if isinstance(original, str | Path):
         return read_original(folder, original, how, progress=progress)
     return None if original is None else io.to_polars(original)
+
+
+def _within(
+    population: Any, k_map: int | None, presence: tuple[float, float] | None, how: io.Reading  # noqa: ANN401
+) -> Within | None:  # fmt: skip
+    if population is None:
+        if k_map is None and presence is None:
+            return None
+        fact = "k_map and presence are about a population, and none was given"
+        raise InputError(fact, "give the table of everybody who could be in the release: population=... (--population)")
+    is_place = isinstance(population, str | Path)
+    people = io.read_as(population, replace(how, query=None)) if is_place else io.to_polars(population)
+    return Within(people, k_map, None if presence is None else (presence[0], presence[-1]))
 
 
 def _release_before(after: str | Path | None) -> Path | None:
