@@ -24,9 +24,9 @@ from incrowd.version import __version__
 
 _SAFE = {
     "alpha", "attack", "attacks", "beta", "classifiers", "cv", "data", "datasets", "delta", "domains", "if-exists",
-    "jobs", "json", "k", "known", "l", "l-kind", "largest", "ledger", "loss", "m", "max-len", "method",
+    "jobs", "json", "k", "k-map", "known", "l", "l-kind", "largest", "ledger", "loss", "m", "max-len", "method",
     "min-confidence", "min-support", "model", "non-members", "original", "output", "people", "plot", "population",
-    "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
+    "presence", "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
     "schema", "search", "specials", "store", "t", "test", "test-rows", "threshold", "training", "tree", "trust",
 }  # fmt: skip
 """Options whose values are logged: numbers, known words, names of files. Of others: that they were given."""

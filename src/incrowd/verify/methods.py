@@ -81,6 +81,7 @@ _LATER: tuple[dict[str, Fits], ...] = (
 """Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
 _LOSS = _one_of("lm", "entropy", "monotone_entropy")
+_ANY_LOSS = _one_of("lm", "entropy", "monotone_entropy", "dm", "aecs", "cm", "kl", "nmi")
 _GAIN = _one_of("information", "gini")
 _DMPD: dict[str, Fits] = _K_AND_L | {
     "generations": _whole(0),
@@ -113,7 +114,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "m_invariance": ({"k": _whole(1), "l": _whole(2), "person": lambda value: value is None or is_text(value)},),
     "infogain_mondrian": (_GROUPS,),
     "lattice": (
-        _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
+        _GROUPS | {"suppress": _number(0, 1), "loss": _ANY_LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
     "k_optimal": (
         _GROUPS

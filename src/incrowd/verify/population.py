@@ -62,14 +62,15 @@ def check_population(
             findings.skip(name, "needs the owner's private folder, which knows where joined names are")
         return
     rows, fits, chance = _count(claims, payload, [code for code in codes if code is not None])
-    findings.levels["k_map"] = int(fits.min(initial=asked.people.height))
+    smallest = int(fits.min(initial=asked.people.height))
+    findings.levels["k_map"] = smallest
     findings.levels["presence_least"] = float(chance.min(initial=1.0))
     findings.levels["presence_most"] = float(chance.max(initial=0.0))
     if asked.k_map is not None:
         few = fits < asked.k_map
         where = first_row(int(payload.cells.first[few].min())) if few.any() else ""
         problems = [f"rows that fit fewer than {asked.k_map} people: {int(rows[few].sum())}, {where}"]
-        findings.judge("k_map", problems * bool(few.any()), f"every row fits {findings.levels["k_map"]} people or more")
+        findings.judge("k_map", problems * bool(few.any()), f"every row fits {smallest} people or more")
     if asked.presence is not None:
         least, most = asked.presence
         wrong = (chance < least - TOLERANCE) | (chance > most + TOLERANCE)
