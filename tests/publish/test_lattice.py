@@ -121,7 +121,6 @@ def test_little_time_still_gives_a_release():
     assert release.verify(people()).ok
 
 
-@pytest.mark.one_in(2)
 @given(
     tables(max_rows=9),
     st.integers(1, 4),
@@ -152,7 +151,7 @@ def test_no_node_loses_less_of_what_groups_lose(drawn, k, constraints, loss, sup
 def test_the_lattice_can_be_looked_at():
     method = ic.Lattice(k=10, suppress=0.1)
     nodes, release = method.explore(people(), SCHEMA), method.publish(people(), SCHEMA, seed=1)
-    assert nodes.frame.height == 4 * 6 * 2
+    assert nodes.frame.height == np.prod([n_levels(h) for h in Table.encode(people(), SCHEMA, least=10).hierarchies])
     best = nodes.frame.filter("best").row(0, named=True)
     assert best["suppressed"] == release.levels["star_rows"]
     assert best["loss"] == pytest.approx(release.loss("lm"))

@@ -23,6 +23,8 @@ GIVEN = [
     ("infogain_mondrian", {"t": 0.2}),
     ("best_cuts", {"l": 1.5}),
     ("tight_groups", {"sweeps": 0}),
+    ("mdav", {"class_weight": 0.5}),
+    ("lattice", {"loss": "dm"}),
     ("m_invariance", {"person": "name"}),
     ("nsvdist", {}),
     ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
@@ -180,7 +182,7 @@ def test_what_cells_are_closures_of():
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
-        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
+        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"), ("mdav", "groups"),
         ("lattice", "one for a value"), ("lattice", None), ("k_optimal", "one for a value"),
         ("iyengar", "one for a value"), ("m_invariance", None),
     }  # fmt: skip

@@ -19,6 +19,7 @@ from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
 from incrowd.publish.m_invariance import MInvariance, republish
+from incrowd.publish.mdav import Microaggregation
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -60,6 +61,7 @@ __all__ = [
     "KOptimal",
     "Lattice",
     "MInvariance",
+    "Microaggregation",
     "Mondrian",
     "NSVDist",
     "ParetoDMPD",

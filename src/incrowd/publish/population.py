@@ -8,6 +8,9 @@ people who fit that cell; for somebody who fits several cells, the sum of these.
 How a method keeps them: it publishes with a larger k. A crowd of the table is a crowd of its population, so at k =
 `k_map` a k-map always holds if the population has the people of the table; mostly a smaller k does. From the k that
 was asked for on it is doubled until both hold, and then halved; the release promises the k that it has in the end.
+Hierarchies should know all names of the population: a recipe such as `prefixes` is built from the table alone, and a
+name that it lacks fits nothing but ``*``.
+
 This is simple and sound, and not the least loss: a dense part of the table is generalized as much as a thin one.
 
 The manifest does not promise either, because nobody could check it without the population. `RowRelease.verify` and

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.errors import SchemaError, counted
+from incrowd.errors import IncompatibleError, SchemaError, counted
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import text
 from incrowd.losses import cell_loss
 from incrowd.recoding import GlobalRecoding, TreeRecoding
+from incrowd.release.evidence import NOBODY
 from incrowd.release.rows import RowRelease
 from incrowd.release.view import cells
 
@@ -72,6 +73,24 @@ def _span(hierarchy: Hierarchy, lo: int, hi: int) -> str:
 def _name(hierarchy: Hierarchy, lo: int, hi: int) -> str:
     first, last = hierarchy.closure(np.array([lo], np.int32), np.array([hi], np.int32))
     return hierarchy.label(int(first[0]), int(last[0]))
+
+
+def means(release: RowRelease, original: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with means in place of ranges; see `RowRelease.means`."""
+    if release.private is None or not release.manifest.homogeneous or (release.private.rows == NOBODY).any():
+        fact = f"This release (method {release.manifest.method.name!r}) has no groups of which means could be told"
+        raise IncompatibleError(fact, "only the owner can, and only of rows that form groups, such as those of mdav")
+    release.require_columns(original, release.quasi)
+    if original.height != release.manifest.rows.input:
+        fact = f"The table has {original.height} rows, and the release was made from {release.manifest.rows.input}"
+        raise SchemaError(fact, "give the table that it was made from")
+    shown = release.labelled()
+    group = pl.Series("", release.cell_of)
+    for name, own in zip(release.quasi, release.clean_quasi(original[release.private.rows]), strict=True):
+        if own.dtype.is_numeric() or own.dtype == pl.Date:
+            column = own.cast(pl.Float64) if own.dtype.is_numeric() else own
+            shown = shown.with_columns(pl.select(column.alias(name)).with_columns(pl.col(name).mean().over(group))[name])
+    return shown
 
 
 @dataclass(frozen=True)

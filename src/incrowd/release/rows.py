@@ -390,6 +390,23 @@ class RowRelease(Release):
 
         return io.from_polars(mapping(self), self.kind)
 
+    def means(self, original: Any) -> Any:  # noqa: ANN401
+        """Return the rows with the mean of each group in place of ranges of numbers and dates; names keep their labels.
+
+        All rows of a group show the same, so that k and what else is promised of groups holds of this table, too; check
+        it with ``incrowd verify TABLE --quasi ... -k ...``. A mean tells more than a range: where all values but one
+        are known, it tells that one. Only the owner can make it, of releases whose rows form groups; see
+        `Microaggregation`.
+
+        Parameters
+        ----------
+        original
+            The table that the release was made from.
+        """
+        from incrowd.release.mapping import means  # noqa: PLC0415
+
+        return io.from_polars(means(self, io.to_polars(original)), self.kind)
+
     def published_cells(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Bring cells of the exact hierarchies to the published leaves that hold them."""
         assert self.private is not None
