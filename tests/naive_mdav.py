@@ -10,10 +10,8 @@ def groups(rows, k, weights):
 
     def middle(left):
         numbers = tuple(sum(x) / len(left) for x in zip(*(rows[i][0] for i in left), strict=True))
-        names = []
-        for own in zip(*(rows[i][1] for i in left), strict=True):
-            names.append(max(sorted(set(own)), key=own.count))
-        return numbers, tuple(names)
+        names = zip(*(rows[i][1] for i in left), strict=True)
+        return numbers, tuple(max(sorted(set(own)), key=own.count) for own in names)
 
     def farthest(left, place):
         return max(left, key=lambda i: (far(rows[i], place), -left.index(i)))

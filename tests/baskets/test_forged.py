@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -47,13 +47,17 @@ def true(manifest, baskets, original):
     told = manifest["baskets"]
     if (asked["k"], asked["m"]) != (k, m) or k < 1 or not 1 <= m <= 8:
         return False
-    if any(a >= b for a, b in pairwise(names)) or len(set(behind)) < len(behind) or not all(e["stands_for"] for e in manifest["items"]):
+    if (
+        any(a >= b for a, b in pairwise(names))
+        or len(set(behind)) < len(behind)
+        or not all(e["stands_for"] for e in manifest["items"])
+    ):
         return False
-    if any(len(set(own)) < len(own) for own in baskets) or not set(sum(baskets, [])) <= set(names):
+    if any(len(set(own)) < len(own) for own in baskets) or not set(chain(*baskets)) <= set(names):
         return False
     if (told["released"], told["empty"]) != (len(original), 0) or len(baskets) != len(original):
         return False
-    if not set(sum(original, [])) <= set(behind):
+    if not set(chain(*original)) <= set(behind):
         return False
     if sorted(map(sorted, baskets)) != sorted(sorted({name_of[i] for i in own}) for own in original):
         return False
@@ -61,35 +65,42 @@ def true(manifest, baskets, original):
     return min(sets.values()) >= k
 
 
-def forge(draw, manifest, baskets):
-    """Change one thing, and what hangs on it."""
-    kind = draw(st.sampled_from(["take", "put", "swap", "drop", "copy", "k", "m", "move", "split", "rename", "lose", "more", "count", "only one k"]))  # fmt: skip
-    entries, one = manifest["items"], draw(st.sampled_from(baskets))
-    name = draw(st.sampled_from([entry["name"] for entry in entries]))
-    entry = next(entry for entry in entries if entry["name"] == name)
-    asked = manifest["method"]["parameters"]
+def of_rows(draw, kind, manifest, baskets, entry):
+    """Change what some basket holds, or how many there are."""
+    one, told = draw(st.sampled_from(baskets)), manifest["baskets"]
     if kind == "take" and len(one) > 1:
         one.remove(draw(st.sampled_from(one)))
     elif kind == "put":
-        one.append(name)
+        one.append(entry["name"])
     elif kind == "swap":
-        one[0] = name
+        one[0] = entry["name"]
     elif kind == "drop":
         baskets.remove(one)
-        manifest["baskets"]["released"] -= draw(st.integers(0, 1))
+        told["released"] -= draw(st.integers(0, 1))
     elif kind == "copy":
         baskets.append(list(one))
-        manifest["baskets"]["released"] += draw(st.integers(0, 1))
-    elif kind in ("k", "m"):
-        asked[kind] += 1
-        manifest["guarantees"][0][kind] += 1
-    elif kind == "only one k":
+        told["released"] += draw(st.integers(0, 1))
+    elif kind == "count":
+        told["empty"] += 1
+        told["released"] += draw(st.integers(0, 1))
+
+
+def of_promise(draw, kind, manifest):
+    """Promise more than was kept, or something else in one place."""
+    if kind == "only one k":
         manifest["guarantees"][0]["k"] += draw(st.sampled_from([-1, 1]))
-    elif kind == "move" and len(entries) > 1:
-        other = next(e for e in entries if e["name"] != name)
-        other["stands_for"].append(entry["stands_for"].pop())
-    elif kind == "split" and len(entry["stands_for"]) > 1:
-        entries.append({"name": "z", "stands_for": [entry["stands_for"].pop()]})
+    else:
+        manifest["method"]["parameters"][kind] += 1
+        manifest["guarantees"][0][kind] += 1
+
+
+def of_names(draw, kind, manifest, baskets, entry):
+    """Change what names stand for, with the baskets or without."""
+    entries, name, behind = manifest["items"], entry["name"], entry["stands_for"]
+    if kind == "move" and len(entries) > 1:
+        next(e for e in entries if e["name"] != name)["stands_for"].append(behind.pop())
+    elif kind == "split" and len(behind) > 1:
+        entries.append({"name": "z", "stands_for": [behind.pop()]})
         for own in baskets:
             if name in own and draw(st.booleans()):
                 own[own.index(name)] = "z"
@@ -98,12 +109,27 @@ def forge(draw, manifest, baskets):
         for own in baskets:
             own[:] = ["y" if item == name else item for item in own]
     elif kind == "lose":
-        entry["stands_for"].pop()
+        behind.pop()
     elif kind == "more":
-        entry["stands_for"].append(draw(st.sampled_from(["h", "a", "g"])))
-    elif kind == "count":
-        manifest["baskets"]["empty"] += 1
-        manifest["baskets"]["released"] += draw(st.integers(0, 1))
+        behind.append(draw(st.sampled_from(["h", "a", "g"])))
+
+
+ROWS, PROMISE, NAMES = (
+    ["take", "put", "swap", "drop", "copy", "count"],
+    ["k", "m", "only one k"],
+    ["move", "split", "rename", "lose", "more"],
+)
+
+
+def forge(draw, manifest, baskets):
+    """Change one thing, and what hangs on it."""
+    kind, entry = draw(st.sampled_from(ROWS + PROMISE + NAMES)), draw(st.sampled_from(manifest["items"]))
+    if kind in ROWS:
+        of_rows(draw, kind, manifest, baskets, entry)
+    elif kind in PROMISE:
+        of_promise(draw, kind, manifest)
+    else:
+        of_names(draw, kind, manifest, baskets, entry)
 
 
 @settings(max_examples=150)

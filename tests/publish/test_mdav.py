@@ -70,7 +70,9 @@ def test_numbers_stay_numbers(method, tmp_path):
     table.write_csv(tmp_path / "means.csv")
     verdict = ic.verify(tmp_path / "means.csv", quasi=["age", "pay", "sex"], k=5)
     assert verdict.ok
-    assert not ic.verify(table.with_columns(pl.col("pay") + (pl.int_range(pl.len()) == 7)), quasi=["age", "pay"], k=5).ok
+    assert not ic.verify(
+        table.with_columns(pl.col("pay") + (pl.int_range(pl.len()) == 7)), quasi=["age", "pay"], k=5
+    ).ok
 
 
 def test_what_is_refused(tmp_path):

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from checks.gauntlet.oracle.domains import Values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
-from checks.gauntlet.oracle.domains import Values
 from incrowd.cli import main
 from incrowd.publish.population import measure
 from strategies import tables
@@ -25,7 +25,9 @@ PUBLIC = pl.DataFrame({
 IN = [1, 2, 5, 7, 8]
 NATIONS = {"America": ["USA", "Canada", "Brazil", "Peru"], "Europe": ["Spain", "Bulgaria", "France"]}
 ZIPS = {f"{a}***": [z for z in PUBLIC["zip"].unique().sort() if z[:2] == a] for a in ("47", "48")}
-SCHEMA = ic.Schema(quasi={"zip": ic.Taxonomy.from_nested(ZIPS), "age": None, "nation": ic.Taxonomy.from_nested(NATIONS)})
+SCHEMA = ic.Schema(
+    quasi={"zip": ic.Taxonomy.from_nested(ZIPS), "age": None, "nation": ic.Taxonomy.from_nested(NATIONS)}
+)
 
 
 def test_the_example_of_the_paper():
@@ -36,7 +38,11 @@ def test_the_example_of_the_paper():
     assert measure(release, PUBLIC) == (3, 0.5, 2 / 3)
     verdict = release.verify(PUBLIC[IN], population=asked)
     assert verdict.ok
-    assert (verdict.levels["k_map"], verdict.levels["presence_least"], verdict.levels["presence_most"]) == (3, 0.5, 2 / 3)
+    assert (verdict.levels["k_map"], verdict.levels["presence_least"], verdict.levels["presence_most"]) == (
+        3,
+        0.5,
+        2 / 3,
+    )
     for closer in ((0.51, 0.67), (0.5, 0.66)):
         wrong = release.verify(population=ic.Population(people=PUBLIC, presence=closer))
         assert [violation.split(":")[0] for violation in wrong.violations] == ["presence"]
@@ -142,7 +148,10 @@ def test_violations_are_found_in_folders(tmp_path):
     one = release.frame["age"][0].split("-")  # people of one cell are not in the population
     ages = pl.col("age").is_between(int(one[0]), int(one[-1]))
     fewer = pl.concat([everybody.filter(~ages), everybody.filter(ages)[:3]])
-    assert {v.split(":")[0] for v in ic.verify(tmp_path / "out", population=fewer, **asked).violations} == {"k_map", "presence"}
+    assert {v.split(":")[0] for v in ic.verify(tmp_path / "out", population=fewer, **asked).violations} == {
+        "k_map",
+        "presence",
+    }
     # a larger claim in the manifest changes nothing of it, a row with the cell of another does
     path = tmp_path / "out" / "manifest.json"
     told = json.loads(path.read_text())

@@ -119,6 +119,7 @@ OTHERS = {
     "quasi_sets": [None, [], [["a"]]],
 }
 OTHERS |= {"person": [None, "auto"]}
+OTHERS |= {"class_weight": OTHERS["delta_c"][1:]}
 OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
 OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten", "local")}
 OTHERS |= {

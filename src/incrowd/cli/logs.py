@@ -26,7 +26,8 @@ _SAFE = {
     "alpha", "attack", "attacks", "beta", "classifiers", "cv", "data", "datasets", "delta", "domains", "if-exists",
     "jobs", "json", "k", "k-map", "known", "l", "l-kind", "largest", "ledger", "loss", "m", "max-len", "method",
     "min-confidence", "min-support", "model", "non-members", "original", "output", "people", "plot", "population",
-    "presence", "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
+    "presence",
+    "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
     "schema", "search", "specials", "store", "t", "test", "test-rows", "threshold", "training", "tree", "trust",
 }  # fmt: skip
 """Options whose values are logged: numbers, known words, names of files. Of others: that they were given."""

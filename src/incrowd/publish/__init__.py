@@ -110,8 +110,8 @@ def publish(
     Other engines than ``"local"`` write the release to `output`, a Parquet dataset, and return a `DatasetRelease`:
     ``"streamed"`` goes by way of the disk and takes no more than `memory` (``"4GB"``); `frame` may then be the name of
     a Parquet or text file, a folder of them, or a lazy frame. ``"spark"``, which a frame of Spark asks for by itself,
-    works on a cluster, or with `master` (``"local[2]"``) in a session of its own. See docs/scale.md. A `population` is what
-    the local engine looks at only.
+    works on a cluster, or with `master` (``"local[2]"``) in a session of its own. See docs/scale.md. Only the
+    local engine looks at a `population`.
     """
     chosen = make(method or default_method(schema), **parameters)
     if engine == "local" and is_spark_frame(frame):

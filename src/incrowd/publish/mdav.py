@@ -8,11 +8,12 @@ standard deviations of its column; of names, 1 where they differ. The middle of 
 With `class_weight` the class is one more name of that weight, so that rows of one class come together.
 
 Guarantee: every group keeps k and whatever else was asked for. Cost: n^2 M / k.
-When to use it: a few thousand rows whose quasi-identifiers are numbers that should stay numbers; `RowRelease.means` then
-shows their means in place of ranges. For ranges of least loss use `TightGroups`, for classifiers `BestCuts`.
+When to use it: a few thousand rows whose quasi-identifiers are numbers that should stay numbers; `RowRelease.means`
+then shows their means in place of ranges. For ranges of least loss use `TightGroups`, for classifiers `BestCuts`.
 
-Where we are on our own: MDAV knows k only. A group that does not keep the other limits is joined with the group whose
-middle is nearest, until all keep them. Of rows equally far the first in the order of values is taken.
+Where we are on our own: MDAV knows k only. A group that does not keep the other limits is joined with the nearest one
+with which it does (of the 32 nearest; else with the nearest), until all keep them. Of rows equally far the first in
+the order of values is taken.
 
 >>> import incrowd as ic, polars as pl
 >>> people = pl.DataFrame({"age": [21, 22, 23, 61, 62, 66], "pay": [10, 12, 11, 40, 41, 45]})
@@ -63,9 +64,10 @@ class Microaggregation(GroupPublisher):
     cost: ClassVar[str] = "n^2 M / k"
 
     def __post_init__(self) -> None:
-        if not is_number(self.class_weight) or not 0 <= self.class_weight <= _HEAVIEST:
-            fact = f"class_weight is {self.class_weight!r}"
-            raise ParameterError(fact, f"use a number from 0 to {_HEAVIEST:g}")
+        weight = self.class_weight
+        if not is_number(weight) or not (weight == 0 or _LIGHTEST <= weight <= _HEAVIEST):
+            fact = f"class_weight is {weight!r}"
+            raise ParameterError(fact, f"use 0, or a number from {_LIGHTEST:g} to {_HEAVIEST:g}")
         super().__post_init__()
 
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
@@ -80,7 +82,8 @@ class Microaggregation(GroupPublisher):
         return Choice(lo, hi, cell_of)
 
 
-_HEAVIEST = 1e6
+_LIGHTEST, _HEAVIEST = 1e-12, 1e9
+_MOST_TRIED = 32
 
 
 @dataclass(frozen=True)
@@ -185,12 +188,15 @@ def join_failing(table: Table, places: Places, groups: list[Int64], asked: Group
     while not all(fine) and len(groups) > 1:
         at = fine.index(False)
         far = [_apart(places, middles[at], other) if g != at else np.inf for g, other in enumerate(middles)]
-        near = int(np.argmin(far))
-        union = np.concatenate([groups[at], groups[near]])
+        nearest = np.argsort(far, kind="stable")[: min(_MOST_TRIED, len(groups) - 1)].tolist()
+        unions = [np.concatenate([groups[at], groups[near]]) for near in nearest]
+        tried = keep(unions)
+        chosen = int(np.argmax(tried)) if tried.any() else 0
+        near, union = nearest[chosen], unions[chosen]
         for gone in sorted((at, near), reverse=True):
             del groups[gone], fine[gone], middles[gone]
         groups.append(union)
-        fine.append(bool(keep([union])[0]))
+        fine.append(bool(tried[chosen]))
         middles.append(places.middle(union))
     return groups
 

@@ -87,9 +87,10 @@ class Presence(NamedTuple):
 
 
 def _is_range(given: object) -> bool:
-    return (
-        isinstance(given, tuple | list) and len(given) == 2 and all(map(is_number, given)) and 0 <= given[0] <= given[1] <= 1
-    )  # fmt: skip
+    if not isinstance(given, tuple | list) or len(given) != 2 or not all(map(is_number, given)):
+        return False
+    least, most = given
+    return bool(0 <= least <= most <= 1)
 
 
 def publish_within(publish: Callable[[int], RowRelease], k: int, population: Population) -> RowRelease:
@@ -122,7 +123,9 @@ def _infeasible(population: Population, found: Presence) -> InfeasibleError:
     asked = [] if population.k_map is None else [f"k_map = {population.k_map}"]
     asked += [] if population.presence is None else ["presence = ({:g}, {:g})".format(*population.presence)]
     fact = f"No release of this table in this population keeps {' and '.join(asked)}, not even one group of all rows"
-    hint = f"one group of all rows reaches k_map = {found.k_map} and presence from {found.least:.4g} to {found.most:.4g}"
+    hint = (
+        f"one group of all rows reaches k_map = {found.k_map} and presence from {found.least:.4g} to {found.most:.4g}"
+    )
     best = {"k_map": float(found.k_map), "presence_least": found.least, "presence_most": found.most}
     return InfeasibleError(fact, hint, best=best)
 

@@ -185,8 +185,7 @@ class Publisher(ABC, Generic[AnyRelease]):
             fact = f"Method {self.name!r} publishes no rows with cells, which people of a population fit or not"
             raise IncompatibleError(fact, "use a method that generalizes rows, or leave the population out")
         k = int(method.get_params()["k"])
-        found = publish_within(lambda k: replace(method, k=k)._release(run), k, population)  # type: ignore[call-arg]
-        return found  # type: ignore[return-value]
+        return publish_within(lambda k: replace(method, k=k)._release(run), k, population)  # type: ignore[call-arg,return-value]
 
     @abstractmethod
     def _release(self, run: Run) -> AnyRelease:

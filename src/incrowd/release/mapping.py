@@ -5,7 +5,6 @@ A mapping has every value of the original in it, rare ones too: it belongs to th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,7 +88,9 @@ def means(release: RowRelease, original: pl.DataFrame) -> pl.DataFrame:
     for name, own in zip(release.quasi, release.clean_quasi(original[release.private.rows]), strict=True):
         if own.dtype.is_numeric() or own.dtype == pl.Date:
             column = own.cast(pl.Float64) if own.dtype.is_numeric() else own
-            shown = shown.with_columns(pl.select(column.alias(name)).with_columns(pl.col(name).mean().over(group))[name])
+            shown = shown.with_columns(
+                pl.select(column.alias(name)).with_columns(pl.col(name).mean().over(group))[name]
+            )
     return shown
 
 
@@ -121,21 +122,21 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; nothing in it is not in the release, but for the numbers of sources."""
-        listed: list[Mapping[str, Any]] = self.values.to_dicts()
+        listed = self.values.to_dicts()
         known = self.sources or (None,) * len(listed)
         told = [dict(one) | {"sources": own} for one, own in zip(listed, known, strict=True)]
         return {"column": self.column, "form": self.form, "rows": self.rows, "lost": self.lost, "values": told}
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.column}: {self.form}; {counted(self.values.height, 'published value')} in"
-            f" {counted(self.rows, 'row')}, {self.lost:.1%} of the detail lost"
-        ]
-        shown = self.values.head(_SHOWN).rows()
-        width = max((len(value) for value, *_ in shown), default=0)
-        for at, (value, n, lost) in enumerate(shown):
+        shown = f"{counted(self.values.height, 'published value')} in {counted(self.rows, 'row')}"
+        lines = [f"{self.column}: {self.form}; {shown}, {self.lost:.1%} of the detail lost"]
+        first = self.values.head(_SHOWN).rows()
+        width = max((len(value) for value, *_ in first), default=0)
+        for at, (value, n, lost) in enumerate(first):
             behind = "" if self.sources is None else f", {counted(self.sources[at], 'original value')}"
-            lines.append(f"  {value:<{width}}  {counted(n, 'row')} ({n / max(1, self.rows):.1%}), {lost:.1%} lost{behind}")
+            lines.append(
+                f"  {value:<{width}}  {counted(n, 'row')} ({n / max(1, self.rows):.1%}), {lost:.1%} lost{behind}"
+            )
         if self.values.height > _SHOWN:
             lines.append(f"  and {self.values.height - _SHOWN} more")
         return "\n".join(lines)
@@ -149,7 +150,7 @@ def explain(release: RowRelease, column: str) -> Explanation:
     m = release.quasi.index(column)
     seen, rows = cells(release, None), np.bincount(release.cell_of, minlength=len(release.cell_lo))
     names = release.hierarchies[m].labels(release.cell_lo[:, m], release.cell_hi[:, m])
-    of_row = np.asarray(cell_loss("lm", seen.hierarchies[m], seen.marginals[m], seen.lo[:, m], seen.hi[:, m]))
+    of_row = np.asarray(cell_loss("lm", seen.hierarchies[m], seen.marginals[m], seen.lo[:, m], seen.hi[:, m]))  # type: ignore[arg-type]
     lost = np.bincount(release.cell_of, of_row, len(release.cell_lo))
     table = pl.DataFrame(
         {"value": names, "rows": rows, "lost": lost, "lo": release.cell_lo[:, m], "hi": release.cell_hi[:, m]}

@@ -77,9 +77,7 @@ def verify(
     how = how if query is None else replace(how, query=query)
     within = _within(population, k_map, presence, how)
     if "quasi" in foreign:
-        if within is not None:
-            fact = "A population was given for a table from elsewhere"
-            raise InputError(fact, "measure its risk: incrowd risk data.csv -s data.toml --population people.csv")
+        _refuse(within, "a table from elsewhere")
         if original is not None or rows is not None:
             fact = "Parameter quasi is for a table from elsewhere, and original and rows are for a release folder"
             raise InputError(fact, "leave quasi out to check a release folder, or original and rows to check a table")
@@ -98,9 +96,7 @@ def verify(
     kept = _private_folder(private)
     place = io.find_place(release)
     if place is not None and place.kind != "folder":
-        if within is not None:
-            fact = "A population can only be given for a release folder"
-            raise InputError(fact, "load the release, save it as a folder, and verify that")
+        _refuse(within, "a file or a database")
         return check_place(place, lambda folder: _original(folder, original, how, progress), _row_numbers(rows), kept)
     folder = Path(release)
     io.recover(folder)
@@ -114,13 +110,13 @@ def verify(
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
     if is_basket_folder(folder):
-        if within is not None:
-            fact = "A population was given for a release of baskets"
-            raise InputError(fact, "leave it out: it is for rows that people fit or not")
+        _refuse(within, "a release of baskets")
         return _check_baskets(folder, original, how, progress)
     _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
-    return check_folder(folder, _original(folder, original, how, progress), numbers, kept, _release_before(after), within)
+    return check_folder(
+        folder, _original(folder, original, how, progress), numbers, kept, _release_before(after), within
+    )
 
 
 def _check_baskets(
@@ -139,6 +135,12 @@ def _original(
     if isinstance(original, str | Path):
         return read_original(folder, original, how, progress=progress)
     return None if original is None else io.to_polars(original)
+
+
+def _refuse(within: Within | None, what: str) -> None:
+    if within is not None:
+        fact = f"A population was given for {what}, and only release folders are held against one"
+        raise InputError(fact, "save the release as a folder; of a table as it is: incrowd risk --population")
 
 
 def _within(

@@ -110,7 +110,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
         _GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool, "cut": _one_of("median", "loss")},
     ),
     "tight_groups": (_GROUPS | {"sweeps": _whole(0)},),
-    "mdav": (_GROUPS | {"class_weight": _number(0, 1e6)},),
+    "mdav": (_GROUPS | {"class_weight": _number(0)},),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "m_invariance": ({"k": _whole(1), "l": _whole(2), "person": lambda value: value is None or is_text(value)},),
     "infogain_mondrian": (_GROUPS,),

@@ -54,8 +54,9 @@ def check_population(
         return
     plain = [without_codes(asked.people[q.name], q.type, claims.codes.get(q.name, ())) for q in claims.quasi]
     read = [read_column(column, q.type, claims.tokens) for q, column in zip(claims.quasi, plain, strict=True)]
-    odd = [f"column {q.name!r} has {c.n_odd} values of another type" for q, c in zip(claims.quasi, read, strict=True) if c.n_odd]  # fmt: skip
-    codes = [_codes(q, column, m, payload, domains) for m, (q, column) in enumerate(zip(claims.quasi, read, strict=True))]
+    pairs = list(zip(claims.quasi, read, strict=True))
+    odd = [f"column {q.name!r} has {column.n_odd} values of another type" for q, column in pairs if column.n_odd]
+    codes = [_codes(q, column, m, payload, domains) for m, (q, column) in enumerate(pairs)]
     if odd or any(code is None for code in codes):
         findings.judge("population values", odd, "")
         for name in ("k_map", "presence"):
@@ -74,7 +75,9 @@ def check_population(
     if asked.presence is not None:
         least, most = asked.presence
         wrong = (chance < least - TOLERANCE) | (chance > most + TOLERANCE)
-        problems = [f"the chance of {counted(int(wrong.sum()), 'kind')} of people to be in the release is out of bounds"]
+        problems = [
+            f"the chance of {counted(int(wrong.sum()), 'kind')} of people to be in the release is out of bounds"
+        ]
         problems += [f"nobody fits {int(rows[fits == 0].sum())} rows"] if (fits == 0).any() else []
         bad = bool(wrong.any() or (fits == 0).any())
         findings.judge("presence", problems[0 if wrong.any() else 1 :] if bad else [], "of everybody within the bounds")

@@ -195,13 +195,9 @@ def publish(
     from incrowd.publish import default_method, make
     from incrowd.release.elsewhere import refuse_early, save_to
 
-    if population is None and (k_map, presence) != (None, None):
-        fact = "k_map and presence are about a population, and none was given"
-        raise ParameterError(fact, "name its table: population='people.csv'")
-    if population is not None and (engine != "local" or after is not None or io.is_spark_frame(source)):
-        fact = "A population was given, and only single releases of the engine 'local' look at one"
-        raise ParameterError(fact, "leave out engine and after, or the population")
-    if engine != "local" or io.is_spark_frame(source):
+    local = engine == "local" and not io.is_spark_frame(source)
+    _refuse_population(population, (k_map, presence), alone=local and after is None)
+    if not local:
         from incrowd.workflow.scaling import publish_by_batches
 
         return publish_by_batches(
@@ -239,7 +235,11 @@ def publish(
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *roles.secrets], own)  # before a search that takes long
         within = None if population is None else _population(population, roles, reading, k_map, presence, work)
-        make_release = partial(publisher.publish, population=within) if previous is None else _next_of_series(publisher, previous, given)
+        make_release = (
+            partial(publisher.publish, population=within)
+            if previous is None
+            else _next_of_series(publisher, previous, given)
+        )
         release = make_release(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
         notes = [*(f"{text}." for text in found), *notes_on_codes(frame, roles, findings), *overview.notes]
@@ -255,6 +255,16 @@ def publish(
     warned = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
     warned = (*warned, *([_APPENDED] if append else []))
     return Publication(release, folder, kept, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(warned)))
+
+
+def _refuse_population(population: Source, asked: tuple[object, object], *, alone: bool) -> None:
+    """Refuse bounds without a population, and a population that nothing would look at."""
+    if population is None and asked != (None, None):
+        fact = "k_map and presence are about a population, and none was given"
+        raise ParameterError(fact, "name its table: population='people.csv'")
+    if population is not None and not alone:
+        fact = "A population was given, and only single releases of the engine 'local' look at one"
+        raise ParameterError(fact, "leave out engine and after, or the population")
 
 
 def _population(
