@@ -213,7 +213,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert code == 0, err
     assert run(monkeypatch, capsys, "verify", "out", "--original", "data.csv", *asked)[0] == 0
     assert run(monkeypatch, capsys, "verify", "out", *asked[:2], "--k-map", "299")[0] == 3
-    for wrong in (("--k-map", "2"), ("--population", "people.csv", "--presence", "much")):
+    for wrong in ((*asked, "--by-batches"), ("--k-map", "2"), ("--population", "people.csv", "--presence", "much")):
         code, _, err = run(monkeypatch, capsys, "verify", "out", *wrong)
         assert code == 2
         assert "Hint: " in err
