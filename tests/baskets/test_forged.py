@@ -97,7 +97,7 @@ def of_promise(draw, kind, manifest):
 def of_names(draw, kind, manifest, baskets, entry):
     """Change what names stand for, with the baskets or without."""
     entries, name, behind = manifest["items"], entry["name"], entry["stands_for"]
-    if kind == "move" and len(entries) > 1:
+    if kind == "move" and len(entries) > 1 and behind:
         next(e for e in entries if e["name"] != name)["stands_for"].append(behind.pop())
     elif kind == "split" and len(behind) > 1:
         entries.append({"name": "z", "stands_for": [behind.pop()]})
@@ -108,7 +108,7 @@ def of_names(draw, kind, manifest, baskets, entry):
         entry["name"] = "y"
         for own in baskets:
             own[:] = ["y" if item == name else item for item in own]
-    elif kind == "lose":
+    elif kind == "lose" and behind:
         behind.pop()
     elif kind == "more":
         behind.append(draw(st.sampled_from(["h", "a", "g"])))

@@ -158,7 +158,7 @@ RECODED = [
     ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
     ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
     ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True), ic.KOptimal(k=2),
-    ic.Iyengar(k=2), ic.MInvariance(k=2),
+    ic.Iyengar(k=2), ic.MInvariance(k=2), ic.Microaggregation(k=2),
 ]  # fmt: skip
 
 

@@ -149,7 +149,7 @@ def _within(
     if population is None:
         if k_map is None and presence is None:
             return None
-        fact = "k_map and presence are about a population, and none was given"
+        fact = "Parameters k_map and presence are about a population, and none was given"
         raise InputError(fact, "give the table of everybody who could be in the release: population=... (--population)")
     is_place = isinstance(population, str | Path)
     people = io.read_as(population, replace(how, query=None)) if is_place else io.to_polars(population)

@@ -260,7 +260,7 @@ def publish(
 def _refuse_population(population: Source, asked: tuple[object, object], *, alone: bool) -> None:
     """Refuse bounds without a population, and a population that nothing would look at."""
     if population is None and asked != (None, None):
-        fact = "k_map and presence are about a population, and none was given"
+        fact = "Parameters k_map and presence are about a population, and none was given"
         raise ParameterError(fact, "name its table: population='people.csv'")
     if population is not None and not alone:
         fact = "A population was given, and only single releases of the engine 'local' look at one"
