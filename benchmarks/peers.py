@@ -29,7 +29,7 @@ ROWS = [
     ("optimal full-domain recoding, a limit of suppressed rows", "ARX", "ic.Lattice(k=4, suppress=0.05)"),
     ("local recoding by repeated steps", "ARX", "ic.Lattice(k=4, local=True)"),
     ("a search that stops after some time", "ARX", "ic.Lattice(k=4, seconds=2)"),
-    ("to look at the nodes of the lattice", "ARX, Amnesia", None),
+    ("to look at the nodes of the lattice", "ARX, Amnesia", "ic.Lattice(k=4).plot(frame, schema)"),
     ("optimal cut points by DM or CM, with a bound", "", "ic.KOptimal(k=4, loss='cm')"),
     ("a genetic search", "ARX", "ic.Iyengar(k=4, loss='lm')"),
     ("multi-dimensional groups", "", "ic.Mondrian(k=4)"),
@@ -37,26 +37,30 @@ ROWS = [
      "ic.Mondrian(k=4, l=2, l_kind='distinct')"),
     ("(alpha, k)-anonymity", "anjana, pycanon", "ic.Mondrian(k=4, alpha=0.7)"),
     ("t-closeness: equal and ordered distance", "ARX, anjana, pycanon", "ic.Mondrian(k=4, t=0.6)"),
-    ("t-closeness: distance in a hierarchy", "ARX", None),
+    ("t-closeness: distance in a hierarchy", "ARX", "ic.Mondrian(k=4, t=0.6, tree=True).publish(frame, of_tree)"),
     ("beta-likeness, basic and enhanced", "ARX, anjana, pycanon",
      "ic.Mondrian(k=4, beta=2)"),
     ("delta-disclosure", "ARX, anjana, pycanon",
      "ic.Mondrian(k=4, delta=3)"),
     ("k-map, delta-presence, measured", "ARX",
      "ic.risk(frame, schema, population=frame)"),
-    ("k-map, delta-presence, kept by a method", "ARX", None),
+    ("k-map, delta-presence, kept by a method", "ARX",
+     "ic.Mondrian(k=2).publish(frame, schema, population=ic.Population(people=frame, k_map=5, presence=(0, 1)))"),
     ("differential privacy", "ARX", None),
     ("LKC-privacy", "", "ic.PAIS(k=4, L=2)"),
     ("k^m-anonymity of baskets", "Amnesia",
      "ic.KmBaskets(k=2, m=2).publish(baskets, basket='tid', item='item')"),
     ("several sensitive columns, each with its own limits", "ARX", "ic.Mondrian(k=3, l={'disease': 1.2})"),
-    ("microaggregation (means in place of numbers)", "ARX, sdcMicro", None),
+    ("microaggregation (means in place of numbers)", "ARX, sdcMicro",
+     "ic.Microaggregation(k=4).publish(frame, schema).means(frame)"),
     ("noise, PRAM, swapping of values", "sdcMicro", None),
     ("sampling of rows", "ARX, sdcMicro", None),
     ("concrete rows drawn from generalized ones", "", "release.sample(seed=1)"),
     ("to read ARX's hierarchies", "ARX, Amnesia, anjana", "ic.Taxonomy.read_csv('jobs.csv')"),
     ("hierarchies made from the data", "ARX, Amnesia", "$ incrowd hierarchy people.csv age"),
     ("to recode new rows alike", "ARX", "recoded.transform(frame)"),
+    ("the table of what became what", "", "recoded.mapping()"),
+    ("how a column is published", "", "$ incrowd explain release --column age"),
     ("losses: LM, entropy, DM, average group, CM", "ARX, pycanon",
      "[release.loss(name, original=frame) for name in LOSSES]"),
     ("accuracy of classifiers, before and after", "ARX",
@@ -108,6 +112,7 @@ def run():
         quasi = {"age": ic.Intervals(), "zip": ic.prefixes(), "sex": None, "job": ic.balanced(2)}
         schema = ic.Schema(quasi=quasi, sensitive="disease", identifiers=["name"])
         two = ic.Schema(quasi={"age": ic.Intervals()}, sensitive=["disease", "job"], rest="drop")
+        tree = ic.Schema(quasi=quasi, sensitive={"disease": ic.balanced(2)}, rest="drop")
         release = ic.Mondrian(k=4).publish(frame, schema, seed=1)
         release.save("release")
         recoded = ic.TDS(k=4).publish(frame, schema, seed=1)
@@ -119,6 +124,7 @@ def run():
             "frame": frame,
             "schema": schema,
             "two": two,
+            "of_tree": tree,
             "release": release,
             "recoded": recoded,
         }

@@ -52,6 +52,7 @@ OPTIONS = {
         {"loss": "monotone_entropy", "passes": 2},
         {"t": 0.4, "ordered": True, "start": "random"},
     ],
+    "mdav": [{"class_weight": 2}],
     "tight_groups": [{"sweeps": 0}, {"l": 1.3, "t": 0.4, "ordered": True, "sweeps": 1}],
     "iacc": [{"t": 0.4, "alpha": 0.8}],
     "tree": [{"tighten": False}, {"gain": "gini"}, {"t": 0.4, "ordered": True, "tighten": False}],

@@ -1,7 +1,9 @@
 """Full-domain recoding in its plainest form: every combination of levels is tried."""
 
 from itertools import product
+from math import log, prod
 
+import naive_mondrian
 from incrowd.losses import cell_loss
 from incrowd.publish.iac import level_bounds, n_levels
 
@@ -26,6 +28,80 @@ def best_loss(table, loss, holds, suppress):
             sum((roots if i in gone else costs)[m][x] for i, row in enumerate(codes) for m, x in enumerate(row))
         )
     return min(found, default=None)
+
+
+def least(table, loss, sensitive, k, constraints, suppress):
+    """The least loss of groups of any node, from lists of rows: what the formulas of the papers say of them."""
+    codes = [tuple(int(x) for x in row) for row in table.codes]
+    whole = tuple((0, h.n_leaves - 1) for h in table.hierarchies)
+    classes, n, found = table.classes[0].tolist(), len(codes), []
+
+    def holds(values, **other):
+        return naive_mondrian.holds(values, sensitive, **({"k": k} | constraints | other))
+
+    for levels in product(*(range(1, n_levels(h) + 1) for h in table.hierarchies)):
+        bounds = [level_bounds(h, level) for h, level in zip(table.hierarchies, levels, strict=True)]
+        cells = [tuple((int(lo[x]), int(hi[x])) for (lo, hi), x in zip(bounds, row, strict=True)) for row in codes]
+        members = {}
+        for i, cell in enumerate(tuple(lo for lo, _ in cell) for cell in cells):
+            members.setdefault(cell, []).append(i)
+        gone = suppressed(members, sensitive, holds)
+        if len(gone) <= suppress * n:
+            shown = [whole if i in gone else cell for i, cell in enumerate(cells)]
+            found.append(LOSS_OF_GROUPS[loss](table, shown, codes, classes, k))
+    return min(found)
+
+
+def groups_of(shown):
+    groups = {}
+    for i, cell in enumerate(shown):
+        groups.setdefault(cell, []).append(i)
+    return list(groups.values())
+
+
+def dm(table, shown, codes, classes, k):
+    return sum(len(group) ** 2 for group in groups_of(shown))
+
+
+def aecs(table, shown, codes, classes, k):
+    return len(shown) / len(groups_of(shown)) / k
+
+
+def cm(table, shown, codes, classes, k):
+    own = ([classes[i] for i in group] for group in groups_of(shown))
+    return sum(len(group) - max(map(group.count, group)) for group in own) / len(shown)
+
+
+def entropy_of(values):
+    return -sum(values.count(v) / len(values) * log(values.count(v) / len(values)) for v in set(values))
+
+
+def nmi(table, shown, codes, classes, k):
+    kept = []
+    for m, hierarchy in enumerate(table.hierarchies):
+        told = [i for i, cell in enumerate(shown) if cell[m] != (0, hierarchy.n_leaves - 1)]
+        cells, own = [shown[i][m] for i in told], [classes[i] for i in told]
+        apart = entropy_of(cells) if told else 0
+        together = entropy_of(list(zip(cells, own, strict=True))) if told else 0
+        kept.append((entropy_of(own) - (together - apart)) / apart * len(told) / len(shown) if apart > 1e-12 else 0)
+    return 1 - sum(kept) / len(kept)
+
+
+def kl(table, shown, codes, classes, k):
+    """Sum of p ln(p / q), where a cell's rows are spread evenly over the places in it."""
+    n, total = len(codes), 0.0
+    for row in set(codes):
+        p = codes.count(row) / n
+        fits = [
+            prod(hi - lo + 1 for lo, hi in cell)
+            for cell in shown
+            if all(lo <= x <= hi for (lo, hi), x in zip(cell, row, strict=True))
+        ]
+        total += p * log(p / (sum(1 / size for size in fits) / n))
+    return total
+
+
+LOSS_OF_GROUPS = {"dm": dm, "aecs": aecs, "cm": cm, "nmi": nmi, "kl": kl}
 
 
 def cost_of(table, m, loss, level):

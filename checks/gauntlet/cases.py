@@ -16,14 +16,15 @@ from incrowd.publish import PUBLISHERS
 
 METHODS = (
     "best_cuts", "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr",
-    "pais", "seqa", "tight_groups", "lattice", "k_optimal", "iyengar", "dmpd", "pareto_dmpd",
+    "pais", "seqa", "tight_groups", "mdav", "lattice", "k_optimal", "iyengar", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _OWN: dict[str, tuple[dict[str, Any], ...]] = {
     "best_cuts": ({"runs": 1}, {"runs": 4}),
     "mondrian": ({"recoding": "single"}, {"strict": True}, {"strict": False}, {"cut": "loss"}),
     "tight_groups": ({"sweeps": 0}, {"sweeps": 1}),
-    "lattice": ({"suppress": 1.0}, {"suppress": 0.1}, {"local": True}, {"loss": "entropy"}),
+    "mdav": ({}, {"class_weight": 2}),
+    "lattice": ({"suppress": 1.0}, {"suppress": 0.1}, {"local": True}, {"loss": "entropy"}, {"loss": "dm"}),
     "iyengar": ({"rounds": 40, "population": 8}, {"rounds": 40, "population": 8, "points": 3}),
     "k_optimal": ({"looks": 10}, {"looks": 10, "points": 3}),
     "seqa": tuple({"passes": 3, "start": start} for start in ("mondrian", "single_mondrian", "random", "best")),

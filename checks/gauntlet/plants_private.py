@@ -109,7 +109,7 @@ def private_leaf_moved(f: Forger, rng: random.Random) -> bool:
 @plant(sure=True)
 def recoding_of_a_method_without_one(f: Forger, rng: random.Random) -> bool:
     """A recoding lies beside a release whose method makes none."""
-    if f.manifest["method"]["name"] not in ("seqa", "tight_groups", "nhaa", "nsvdist", "dmpd", "pareto_dmpd"):
+    if f.manifest["method"]["name"] not in ("seqa", "tight_groups", "mdav", "nhaa", "nsvdist", "dmpd", "pareto_dmpd"):
         return False
     held = io.BytesIO()
     numbers = np.array([rng.randrange(100) for _ in range(4)], np.int32)

@@ -103,7 +103,7 @@ def cells_of_a_group_shifted(f: Forger, rng: random.Random) -> bool:
 def group_widened(f: Forger, rng: random.Random) -> bool:
     """All cells of a group reach further than its rows do, with the right label: k is kept, and a message is told."""
     about = f.manifest["method"]
-    closes = dict.fromkeys(("infogain_mondrian", "best_cuts", "seqa", "tight_groups"), True)
+    closes = dict.fromkeys(("infogain_mondrian", "best_cuts", "seqa", "tight_groups", "mdav"), True)
     closes |= {"mondrian": about["parameters"].get("recoding") != "single", "tree": about["parameters"].get("tighten")}
     entry = _pick(rng, f, "intervals")
     if entry is None or not closes.get(about["name"]):

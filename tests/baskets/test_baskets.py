@@ -183,7 +183,12 @@ def test_rules_beside_the_originals():
 
 @pytest.mark.parametrize(
     ("given", "fact"),
-    [({"k": 0}, "k is 0"), ({"k": 2, "m": 1.5}, "m is 1.5"), ({"k": 2, "search": "fast"}, "search is 'fast'")],
+    [
+        ({"k": 0}, "k is 0"),
+        ({"k": 2, "m": 1.5}, "m is 1.5"),
+        ({"k": 2, "m": 9}, "m is 9"),
+        ({"k": 2, "search": "fast"}, "search is 'fast'"),
+    ],
 )
 def test_wrong_parameters(given, fact):
     with pytest.raises(ic.ParameterError, match=fact):

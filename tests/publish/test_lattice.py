@@ -11,6 +11,7 @@ import naive_lattice
 import naive_mondrian
 from claims import CONSTRAINTS
 from incrowd.coding import Table
+from incrowd.publish.iac import n_levels
 from incrowd.publish.level_search import Search, level_costs, part_of
 from incrowd.publish.local_levels import SHARES, Rounds
 from strategies import tables
@@ -120,8 +121,53 @@ def test_little_time_still_gives_a_release():
     assert release.verify(people()).ok
 
 
+@given(
+    tables(max_rows=9),
+    st.integers(1, 4),
+    st.sampled_from([*CONSTRAINTS, {"t": 0.3, "tree": True}]),
+    st.sampled_from(["dm", "aecs", "cm", "nmi", "kl"]),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_no_node_loses_less_of_what_groups_lose(drawn, k, constraints, loss, suppress):
+    """The loss of each node is that of a release made by hand: a table in which the cells are names."""
+    drawn = drawn.fit_for(constraints)
+    table = Table.encode(drawn.frame, drawn.schema)
+    assume(np.prod([n_levels(h) for h in table.hierarchies]) <= 60)
+    method = ic.Lattice(k=k, loss=loss, suppress=suppress, **constraints)
+    try:
+        release = method.publish(drawn.frame, drawn.schema, seed=1, domains="exact")
+    except ic.InfeasibleError:
+        return
+    sensitive = table.sensitive.tolist()
+    if "tree" not in constraints:
+        least = naive_lattice.least(table, loss, sensitive, k, constraints, suppress)
+        assert release.loss(loss, original=drawn.frame) == pytest.approx(least, abs=1e-9)
+    nodes = method.explore(drawn.frame, drawn.schema)
+    best = nodes.frame.filter("best")
+    assert best["loss"][0] == pytest.approx(release.loss(loss, original=drawn.frame), abs=1e-9)
+    assert best["loss"][0] == pytest.approx(nodes.frame.filter("allowed")["loss"].min(), abs=1e-9)
+
+
+def test_the_lattice_can_be_looked_at():
+    method = ic.Lattice(k=10, suppress=0.1)
+    nodes, release = method.explore(people(), SCHEMA), method.publish(people(), SCHEMA, seed=1)
+    assert nodes.frame.height == np.prod([n_levels(h) for h in Table.encode(people(), SCHEMA, least=10).hierarchies])
+    best = nodes.frame.filter("best").row(0, named=True)
+    assert best["suppressed"] == release.levels["star_rows"]
+    assert best["loss"] == pytest.approx(release.loss("lm"))
+    allowed = {row[:3] for row in nodes.frame.filter("allowed").rows()}
+    for *heights, minimal in nodes.frame.select(*nodes.columns, "minimal").rows():
+        below = [tuple(h - (n == m) for n, h in enumerate(heights)) for m in range(3)]
+        assert minimal == (tuple(heights) in allowed and not allowed & set(below))
+    assert set(nodes.minimal.columns) == set(nodes.frame.columns)
+    assert nodes.minimal.height > 1
+    assert nodes.best == {name: best[name] for name in nodes.columns}
+    drawn = method.plot(people(), SCHEMA)
+    assert {text.get_text() for text in drawn.axes[0].get_legend().get_texts()} >= {"minimal", "best"}
+
+
 def test_what_is_refused():
-    for odd in ({"suppress": 1.5}, {"suppress": True}, {"loss": "dm"}, {"seconds": 0}, {"local": True, "suppress": 0}):
+    for odd in ({"suppress": 1.5}, {"suppress": True}, {"loss": "dma"}, {"seconds": 0}, {"local": True, "suppress": 0}):
         with pytest.raises(ic.ParameterError, match=next(iter(odd))):
             ic.Lattice(k=2, **odd)
     wide = pl.DataFrame({f"q{i}": range(300) for i in range(9)})

@@ -23,6 +23,8 @@ GIVEN = [
     ("infogain_mondrian", {"t": 0.2}),
     ("best_cuts", {"l": 1.5}),
     ("tight_groups", {"sweeps": 0}),
+    ("mdav", {"class_weight": 0.5}),
+    ("lattice", {"loss": "dm"}),
     ("m_invariance", {"person": "name"}),
     ("nsvdist", {}),
     ("nsvdist", {"l": 1.1, "mode": "paper", "loss": "entropy", "presplit": 20}),
@@ -117,6 +119,7 @@ OTHERS = {
     "quasi_sets": [None, [], [["a"]]],
 }
 OTHERS |= {"person": [None, "auto"]}
+OTHERS |= {"class_weight": OTHERS["delta_c"][1:]}
 OTHERS |= {"delta_d": OTHERS["delta_c"], "seconds": OTHERS["delta_c"]}
 OTHERS |= {name: [True] for name in ("ordered", "strict", "keep_values", "tighten", "local")}
 OTHERS |= {
@@ -155,7 +158,7 @@ RECODED = [
     ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
     ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
     ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True), ic.KOptimal(k=2),
-    ic.Iyengar(k=2), ic.MInvariance(k=2),
+    ic.Iyengar(k=2), ic.MInvariance(k=2), ic.Microaggregation(k=2),
 ]  # fmt: skip
 
 
@@ -180,7 +183,7 @@ def test_what_cells_are_closures_of():
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
-        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"),
+        ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"), ("mdav", "groups"),
         ("lattice", "one for a value"), ("lattice", None), ("k_optimal", "one for a value"),
         ("iyengar", "one for a value"), ("m_invariance", None),
     }  # fmt: skip

@@ -32,7 +32,7 @@ SECRET_KEYS = {
 }
 PARAMETERS = {
     "k", "l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree", "recoding", "strict", "cut",
-    "runs", "sweeps", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
+    "runs", "sweeps", "class_weight", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
     "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
     "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known", "concealment",

@@ -31,6 +31,7 @@ from incrowd.hierarchy import Builder, Taxonomy, balanced
 
 Search_ = Literal["apriori", "direct"]
 Int64 = npt.NDArray[np.int64]
+_MOST_M = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,9 @@ class KmBaskets:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 fact = f"{name} is {value!r}"
                 raise ParameterError(fact, "use a whole number, at least 1")
+        if self.m > _MOST_M:
+            fact = f"m is {self.m}"
+            raise ParameterError(fact, f"use at most {_MOST_M}: sets of more items are too many to be checked")
         if self.search not in get_args(Search_):
             fact = f"search is {self.search!r}"
             raise ParameterError(fact, f"use one of {', '.join(get_args(Search_))}")

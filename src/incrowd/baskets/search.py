@@ -175,6 +175,9 @@ def counted_sets(
         if count_sets(starts, items, size, n_items, first, last, keys, counts) < 0:
             if places < _MOST_PLACES:
                 places *= 4
+            elif step == 1:
+                fact = f"More than {3 * _MOST_PLACES // 4} sets of {size} items begin with one item: too many to count"
+                raise ParameterError(fact, "use a smaller m, or a tree whose lowest groups take the place of items")
             else:
                 step = max(1, step // 4)
             continue

@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import attacking, auditing, basketing, evaluating, hierarchies, mining, proposing, reporting, risking
+from incrowd.cli import (
+    attacking,
+    auditing,
+    basketing,
+    evaluating,
+    explaining,
+    hierarchies,
+    mining,
+    proposing,
+    reporting,
+    risking,
+)
 from incrowd.cli.exits import CODES, NOT_CHECKED, NOT_MET, keep
 from incrowd.cli.options import (
     Existing,
@@ -15,11 +26,14 @@ from incrowd.cli.options import (
     IfExists,
     Jobs,
     Json,
+    KMap,
     Master,
     Method,
     Own,
+    Presence,
     Private,
     Quiet,
+    bounds,
     for_each,
     is_there,
     names,
@@ -94,6 +108,11 @@ def publish(
         float | None, typer.Option(help="Largest change of a sensitive value's share: less than 2^DELTA times.")
     ] = None,
     option: Own = None,
+    population: Annotated[
+        str | None, typer.Option(help="A table of everybody who could be in DATA, for --k-map and --presence.")
+    ] = None,
+    k_map: KMap = None,
+    presence: Presence = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Repeat a run exactly. Keep it secret; leave it out to be safest.")
     ] = None,
@@ -163,7 +182,7 @@ def publish(
         done = workflow.publish(
             data, schema, output, method=method, parameters=parameters, seed=seed, domains=domains, attacked=attack,
             ledger=ledger, refuse_repeat=refuse_repeat, after=after, insist=insist, excel_safe=excel_safe,
-            private=private, append=append,
+            private=private, append=append, population=population, k_map=k_map, presence=bounds(presence),
             replace=replace or if_exists is IfExists.REPLACE, dataset=dataset, force=force, engine=engine,
             memory=memory, master=master, reading=reading,
             run=workflow.Run(progress, jobs, screen.notice),
@@ -192,6 +211,11 @@ def verify(
     alpha: Annotated[float | None, typer.Option(help="The alpha that it should keep.")] = None,
     beta: Annotated[float | None, typer.Option(help="The beta (basic) that it should keep.")] = None,
     delta: Annotated[float | None, typer.Option(help="The delta that it should keep.")] = None,
+    population: Annotated[
+        str | None, typer.Option(help="A table of everybody who could be in the release folder: k-map and presence.")
+    ] = None,
+    k_map: KMap = None,
+    presence: Presence = None,
     private: Private = None,
     after: Annotated[
         Path | None, typer.Option(help="The release before in a series: check that this one goes on with it.")
@@ -211,7 +235,7 @@ def verify(
     """Check a release: exit code 3 if a promise is broken, 4 if one could not be checked with the original given."""
     screen = Screen(quiet=quiet, as_json=as_json)
     foreign: dict[str, Any] = {"quasi": names(quasi), "sensitive": sensitive, "k": k, "l": l, "t": t, "alpha": alpha}
-    foreign |= {"beta": beta, "delta": delta}
+    foreign |= {"beta": beta, "delta": delta, "population": population, "k_map": k_map, "presence": bounds(presence)}
     foreign = {name: value for name, value in foreign.items() if value is not None}
     if "l" in foreign:
         foreign["l_kind"] = l_kind
@@ -237,6 +261,7 @@ app.command()(reads(evaluating.compare))
 app.command()(reads(attacking.attack))
 app.command()(reads(reporting.report))
 app.command()(reads(risking.risk))
+app.command()(explaining.explain)
 app.command()(reads(basketing.baskets))
 app.command()(reads(mining.rules))
 

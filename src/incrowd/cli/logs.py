@@ -24,8 +24,9 @@ from incrowd.version import __version__
 
 _SAFE = {
     "alpha", "attack", "attacks", "beta", "classifiers", "cv", "data", "datasets", "delta", "domains", "if-exists",
-    "jobs", "json", "k", "known", "l", "l-kind", "largest", "ledger", "loss", "m", "max-len", "method",
+    "jobs", "json", "k", "k-map", "known", "l", "l-kind", "largest", "ledger", "loss", "m", "max-len", "method",
     "min-confidence", "min-support", "model", "non-members", "original", "output", "people", "plot", "population",
+    "presence",
     "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
     "schema", "search", "specials", "store", "t", "test", "test-rows", "threshold", "training", "tree", "trust",
 }  # fmt: skip

@@ -28,6 +28,13 @@ Private = Annotated[
     Path | None,
     typer.Option(help="Folder for what only the owner keeps; default: OUTPUT.private, for a database TABLE.private."),
 ]
+KMap = Annotated[
+    int | None, typer.Option("--k-map", min=1, help="With --population: how many of its people each row fits at least.")
+]
+Presence = Annotated[
+    str | None,
+    typer.Option(help="With --population: largest chance that somebody is in the table, or LEAST,LARGEST."),
+]
 Master = Annotated[str | None, typer.Option(help="With --engine spark: where Spark runs, such as local[2].")]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Number of workers; INCROWD_WORKERS is the same.")
@@ -111,6 +118,18 @@ def _reading(given: dict[str, Any]) -> How:
         else:
             whole = text
     return Reading(date_format=whole, date_formats=by_column, **given)
+
+
+def bounds(text: str | None) -> tuple[float, float] | None:
+    """Return a least and a largest share; of one alone, it is the largest."""
+    if text is None:
+        return None
+    try:
+        least, most = map(float, text.split(",")) if "," in text else (0.0, float(text))
+    except ValueError as error:
+        fact = f"Option --presence is {text!r}"
+        raise ParameterError(fact, "use a share from 0 to 1, or two of them: 0.1,0.5") from error
+    return least, most
 
 
 def names(text: str | None) -> list[str] | None:

@@ -22,7 +22,7 @@ class Rows(NamedTuple):
     Attributes
     ----------
     values
-        Number of the value of each row, [rows x lines]; a line is a level of an attribute.
+        Number of the value of each row, [rows x lines], each line contiguous; a line is a level of an attribute.
     costs
         What each row costs at each line, for all its copies, [rows x lines].
     weights
@@ -51,9 +51,13 @@ def _find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
     for empty in range(rows.slots):
         sizes[empty] = EMPTY
     for i in range(len(rows.weights)):
-        key = np.int64(0)
-        for m in range(len(lines)):
-            key += rows.values[i, lines[m]] * strides[m]
+        rows.at[i] = rows.values[i, lines[0]] * strides[0]
+    for m in range(1, len(lines)):  # column by column, as the values lie
+        line, stride = lines[m], strides[m]
+        for i in range(len(rows.weights)):
+            rows.at[i] += rows.values[i, line] * stride
+    for i in range(len(rows.weights)):
+        key = rows.at[i]
         mixed = (key ^ (key >> 31)) & 0x7FFFFFFF  # times a number of 32 bits it fits 63, compiled or interpreted
         slot = mixed * 0x9E3779B1 >> 20 & mask
         while sizes[slot] != EMPTY and keys[slot] != key:

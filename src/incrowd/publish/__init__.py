@@ -19,10 +19,12 @@ from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
 from incrowd.publish.m_invariance import MInvariance, republish
+from incrowd.publish.mdav import Microaggregation
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
 from incrowd.publish.pais import PAIS
+from incrowd.publish.population import Population
 from incrowd.publish.publisher import CellPublisher, Choice, GroupPublisher, Progress, Publisher
 from incrowd.publish.registry import (
     PUBLISHERS,
@@ -59,9 +61,11 @@ __all__ = [
     "KOptimal",
     "Lattice",
     "MInvariance",
+    "Microaggregation",
     "Mondrian",
     "NSVDist",
     "ParetoDMPD",
+    "Population",
     "Progress",
     "Publisher",
     "SeqA",
@@ -93,6 +97,7 @@ def publish(
     output: str | Path | None = None,
     memory: str | int | None = None,
     master: str | None = None,
+    population: Population | None = None,
     **parameters: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Publish a frame by the method of this name; see `methods` for names and what each promises.
@@ -105,12 +110,16 @@ def publish(
     Other engines than ``"local"`` write the release to `output`, a Parquet dataset, and return a `DatasetRelease`:
     ``"streamed"`` goes by way of the disk and takes no more than `memory` (``"4GB"``); `frame` may then be the name of
     a Parquet or text file, a folder of them, or a lazy frame. ``"spark"``, which a frame of Spark asks for by itself,
-    works on a cluster, or with `master` (``"local[2]"``) in a session of its own. See docs/scale.md.
+    works on a cluster, or with `master` (``"local[2]"``) in a session of its own. See docs/scale.md. Only the
+    local engine looks at a `population`.
     """
     chosen = make(method or default_method(schema), **parameters)
     if engine == "local" and is_spark_frame(frame):
         engine = "spark"
     if engine != "local":
+        if population is not None:
+            fact = "A population was given, and only the engine 'local' looks at one"
+            raise ParameterError(fact, "leave out engine, output and memory, or the population")
         engines = import_module(_ENGINES)  # a room above: loaded by name
         return engines.publish(
             frame, schema, chosen, output,
@@ -120,4 +129,4 @@ def publish(
     if unused:
         fact = f"Parameter {unused[0]} is for other engines than 'local'"
         raise ParameterError(fact, "use engine='streamed', or save what publish returns: release.save(...)")
-    return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains)
+    return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains, population=population)

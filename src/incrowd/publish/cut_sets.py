@@ -1,4 +1,4 @@
-"""Cut sets: single-dimensional generalizations as sets of items, as KOptimal, Iyengar and BottomUp search them.
+"""Cut sets: single-dimensional generalizations as sets of items, as KOptimal and Iyengar search them.
 
 An item parts values of one attribute: a cut point an ordered domain, an inner node of a taxonomy its children. A set
 of items is a recoding of the whole table. It must hold the parent of each of its items, which is the node above; in an

@@ -34,18 +34,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from incrowd import io, plots
 from incrowd.coding import Table
 from incrowd.errors import ParameterError
+from incrowd.losses import CELL_LOSSES, LOSSES
 from incrowd.publish.iac import n_levels
+from incrowd.publish.lattice_nodes import Nodes, explore
 from incrowd.publish.level_search import Found, Search, level_costs
 from incrowd.publish.local_levels import recode_locally
 from incrowd.publish.prices import Loss
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
+from incrowd.schema import Schema
 
 Int64 = npt.NDArray[np.int64]
 
@@ -61,7 +65,9 @@ class Lattice(GroupPublisher):
     suppress
         Largest share of the rows that may be suppressed: 1 leaves it to the loss, 0 suppresses nothing.
     loss
-        What is made as small as possible: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``.
+        What is made as small as possible: ``"lm"``, ``"entropy"`` or ``"monotone_entropy"``, losses of cells, which
+        nodes can be passed over by; or ``"dm"``, ``"aecs"``, ``"cm"``, ``"nmi"`` or ``"kl"``, for which each node is
+        looked at.
     local
         Recode what would be suppressed again, by levels of its own.
     seconds
@@ -69,7 +75,7 @@ class Lattice(GroupPublisher):
     """
 
     suppress: float = 1.0
-    loss: Loss = "lm"
+    loss: Loss | Literal["dm", "aecs", "cm", "nmi", "kl"] = "lm"
     local: bool = False
     seconds: float | None = None
 
@@ -84,12 +90,15 @@ class Lattice(GroupPublisher):
         if isinstance(self.suppress, bool) or not 0 <= self.suppress <= 1:
             fact = f"suppress is {self.suppress!r}"
             raise ParameterError(fact, "use a share of the rows, from 0 to 1")
-        if self.loss not in get_args(Loss):
+        if self.loss not in LOSSES:
             fact = f"loss is {self.loss!r}"
-            raise ParameterError(fact, f"use one of {', '.join(get_args(Loss))}")
+            raise ParameterError(fact, f"use one of {', '.join(LOSSES)}")
         if self.seconds is not None and not self.seconds > 0:
             fact = f"seconds is {self.seconds!r}"
             raise ParameterError(fact, "use a number above 0, or None to look until the best is found")
+        if self.local and self.loss not in CELL_LOSSES:
+            fact = f"local is True, and loss is {self.loss!r}"
+            raise ParameterError(fact, f"use one of {', '.join(CELL_LOSSES)}, which say what a row left over costs")
         if self.local and self.suppress < 1:
             fact = f"local is True, and suppress is {self.suppress!r}"
             raise ParameterError(fact, "leave suppress at 1: what is left over is recoded again, and not suppressed")
@@ -103,11 +112,30 @@ class Lattice(GroupPublisher):
         """Choose the cells."""
         del rng
         end = None if self.seconds is None else time.monotonic() + self.seconds
-        costs = level_costs(table, self.loss)
+        if self.loss not in CELL_LOSSES:
+            _, found = explore(table, self.privacy(), self.k, self.suppress, self.loss, progress, end)
+            return _assemble(table, [(np.arange(table.n_rows), found)], found)
+        costs = level_costs(table, cast("Loss", self.loss))
         if self.local:
             return _assemble(table, recode_locally(table, costs, self.privacy(), self.k, progress, end), None)
         found = Search.of(table, table, costs, self.privacy(), self.k, self.suppress).best(progress, end)
         return _assemble(table, [(np.arange(table.n_rows), found)], found)
+
+    def explore(self, frame: Any, schema: Schema, *, progress: Progress | None = None) -> Nodes:  # noqa: ANN401
+        """Return every node of the lattice with its loss, the minimal ones among them, without publishing anything.
+
+        They are counted from the original: what is returned belongs to its owner. ``local`` and ``seconds`` are for
+        publishing only.
+        """
+        method = self.settled(schema)
+        table = Table.encode(io.to_polars(frame), schema, least=method.rare(schema))
+        method.require_feasible(table)
+        report = progress or (lambda _stage, _done, _total: None)
+        return explore(table, method.privacy(), method.k, method.suppress, method.loss, report)[0]
+
+    def plot(self, frame: Any, schema: Schema, *, theme: plots.Theme = "light") -> plots.Figure:  # noqa: ANN401
+        """Draw what `explore` finds."""
+        return self.explore(frame, schema).plot(theme=theme)
 
 
 def _assemble(table: Table, rounds: list[tuple[Int64, Found]], once: Found | None) -> Choice:

@@ -113,7 +113,7 @@ class Search:
         first = np.empty(n_distinct, np.int64)
         first[row_of[::-1]] = np.arange(table.n_rows - 1, -1, -1)
         weights = np.bincount(row_of, minlength=n_distinct)
-        values = np.empty((n_distinct, sum(n_lines)), np.int32)
+        values = np.empty((n_distinct, sum(n_lines)), np.int32, order="F")
         priced = np.empty((n_distinct, sum(n_lines)))
         sizes, line = [], 0
         for m, hierarchy in enumerate(table.hierarchies):

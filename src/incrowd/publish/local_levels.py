@@ -141,7 +141,7 @@ class Rounds:
         lines, steps = self.lines[node], np.array(strides, np.int64)
         if size >= _LARGEST_KEY:  # one column that numbers the groups
             label, _ = label_groups(np.asfortranarray(left.values[:, lines]))
-            values = left.values.copy()
+            values = left.values.copy(order="F")
             values[:, lines] = 0
             values[:, lines[0]] = label
             left, steps = left._replace(values=values), np.ones(len(lines), np.int64)
@@ -176,7 +176,7 @@ class Rounds:
         self.kept, self.saved = self.kept[still], self.saved[still]
         self.left = left._replace(
             slots=1 << (2 * len(self.kept)).bit_length(),
-            values=np.ascontiguousarray(left.values[still]),
+            values=np.asfortranarray(left.values[still]),
             costs=np.ascontiguousarray(left.costs[still]),
             weights=left.weights[still],
         )

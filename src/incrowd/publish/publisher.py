@@ -21,6 +21,7 @@ from incrowd.kernels.limits import groups_hold
 from incrowd.manifest import Guarantee, Method
 from incrowd.privacy import Privacy
 from incrowd.privacy.constraints import EachColumn, LKind, own_of
+from incrowd.publish.population import Population, publish_within
 from incrowd.release import Release, RowRelease
 from incrowd.release.seal import Cells, seal_rows, secret_rng
 from incrowd.schema import Schema
@@ -151,6 +152,7 @@ class Publisher(ABC, Generic[AnyRelease]):
         seed: int | None = None,
         progress: Progress | None = None,
         domains: str = "joined",
+        population: Population | None = None,
     ) -> AnyRelease:
         """Publish a frame.
 
@@ -168,6 +170,9 @@ class Publisher(ABC, Generic[AnyRelease]):
         domains
             ``"joined"``: the manifest tells no value and no count that fewer than k rows share. ``"exact"``: it lists
             every value of the quasi-identifiers and how often it occurs, rare ones too, as the literature does.
+        population
+            Everybody who could be in the table, and what has to hold among them; see `Population`. The k of the release
+            is then the one that this takes.
 
         Returns
         -------
@@ -176,7 +181,15 @@ class Publisher(ABC, Generic[AnyRelease]):
             `ProjectionRelease` if the method publishes projections.
         """
         report = progress or (lambda _stage, _done, _total: None)
-        return self.settled(schema)._release(Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame)))
+        run = Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame))
+        method = self.settled(schema)
+        if population is None:
+            return method._release(run)
+        if not isinstance(method, CellPublisher) or "k" not in method.get_params():
+            fact = f"Method {self.name!r} publishes no rows with cells, which people of a population fit or not"
+            raise IncompatibleError(fact, "use a method that generalizes rows, or leave the population out")
+        k = int(method.get_params()["k"])
+        return publish_within(lambda k: replace(method, k=k)._release(run), k, population)  # type: ignore[call-arg,return-value]
 
     @abstractmethod
     def _release(self, run: Run) -> AnyRelease:

@@ -30,6 +30,7 @@ from incrowd.publish.k_optimal import KOptimal
 from incrowd.publish.kactus import KACTUS
 from incrowd.publish.lattice import Lattice
 from incrowd.publish.m_invariance import MInvariance
+from incrowd.publish.mdav import Microaggregation
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.nhaa import NHAA
 from incrowd.publish.nsvdist import NSVDist
@@ -51,6 +52,7 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
         Mondrian,
         TightGroups,
         MInvariance,
+        Microaggregation,
         InfoGainMondrian,
         NSVDist,
         Lattice,

@@ -127,12 +127,23 @@ class Release(ABC):
     def _what(self) -> str:
         """Say in a few words what is released."""
 
-    def verify(self, original: Any = None, *, promises_only: bool = False) -> Verdict:  # noqa: ANN401
+    def verify(
+        self,
+        original: Any = None,  # noqa: ANN401
+        *,
+        promises_only: bool = False,
+        population: Any = None,  # noqa: ANN401
+    ) -> Verdict:
         """Check every promise by code that shares nothing with the method; with the original, all of it.
 
-        `promises_only` leaves out what no promise depends on: how many released rows fit each original.
+        `promises_only` leaves out what no promise depends on: how many released rows fit each original. With a
+        `population` (an `incrowd.Population`), what that asks for is checked as well.
         """
         from incrowd.verify.core import check  # noqa: PLC0415
+        from incrowd.verify.population import Within  # noqa: PLC0415
+
+        asked = population
+        within = None if asked is None else Within(io.to_polars(asked.people), asked.k_map, asked.presence)
 
         return check(
             self.manifest.to_dict(),
@@ -140,6 +151,7 @@ class Release(ABC):
             original=None if original is None else io.to_polars(original),
             private=None if self.private is None else self.private.files(self.quasi),
             promises_only=promises_only,
+            within=within,
         )
 
     def report(

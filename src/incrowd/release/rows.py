@@ -18,7 +18,7 @@ from incrowd.errors import IncompatibleError, SchemaError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Floats, text
 from incrowd.manifest import Ranges, RowsManifest, Sensitive
-from incrowd.recoding import Unseen
+from incrowd.recoding import Recoding, Unseen
 from incrowd.release.atoms import Atoms
 from incrowd.release.domains import Domain
 from incrowd.release.release import Release
@@ -234,7 +234,7 @@ class RowRelease(Release):
         for m, (name, domain) in enumerate(zip(self.quasi, self.domains, strict=True)):
             if labels:
                 parts[name] = self._cell_labels(m), self.cell_of
-            lo, hi = _bounds(domain, self.cell_lo[:, m], self.cell_hi[:, m])
+            lo, hi = bounds_of(domain, self.cell_lo[:, m], self.cell_hi[:, m])
             parts |= {f"{name}.lo": (lo, self.cell_of), f"{name}.hi": (hi, self.cell_of)}
         parts |= {column.name: (column, None) for column in self.other}
         for secret in self.secrets:
@@ -382,12 +382,46 @@ class RowRelease(Release):
 
     def recode(self, source: pl.DataFrame, *, unseen: Unseen = "error") -> tuple[Codes, Codes]:
         """Return the cells of new rows in leaves of the exact hierarchies, by the cuts of this release."""
+        recoding = self.own_recoding()
+        self.require_columns(source, self.quasi)
+        return recoding.transform(self.clean_quasi(source), self._exact_hierarchies(), unseen)
+
+    def own_recoding(self) -> Recoding:
+        """Return the recoding that this release was made with, if it is its owner's and a function of the row."""
         if self.private is None or self.private.recoding is None:
             fact = f"This release (method {self.manifest.method.name!r}) has no recoding to apply to new rows"
             hint = "only the owner can recode, and only if the method's recoding is a function of the row"
             raise IncompatibleError(fact, hint)
-        self.require_columns(source, self.quasi)
-        return self.private.recoding.transform(self.clean_quasi(source), self._exact_hierarchies(), unseen)
+        return self.private.recoding
+
+    def mapping(self) -> Any:  # noqa: ANN401
+        """Return the recoding that was applied; only the owner can, and it is to be kept like the original.
+
+        Of a method that recodes each column alike (`TDS`, `Lattice` and others): columns ``column``, ``value`` and
+        ``published``, a row for each value; rows that a method suppressed show ``*`` instead. Of one that cuts the
+        table: a row for each ``node`` from 0, the ``column`` that it looks at, which values ``goes left``, the nodes
+        ``left`` and ``right``, and where it ends what is ``published``.
+        """
+        from incrowd.release.mapping import mapping  # noqa: PLC0415
+
+        return io.from_polars(mapping(self), self.kind)
+
+    def means(self, original: Any) -> Any:  # noqa: ANN401
+        """Return the rows with the mean of each group in place of ranges of numbers and dates; names keep their labels.
+
+        All rows of a group show the same, so that k and what else is promised of groups holds of this table, too; check
+        it with ``incrowd verify TABLE --quasi ... -k ...``. A mean tells more than a range: where all values but one
+        are known, it tells that one. Only the owner can make it, of releases whose rows form groups; see
+        `Microaggregation`.
+
+        Parameters
+        ----------
+        original
+            The table that the release was made from.
+        """
+        from incrowd.release.mapping import means  # noqa: PLC0415
+
+        return io.from_polars(means(self, io.to_polars(original)), self.kind)
 
     def published_cells(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """Bring cells of the exact hierarchies to the published leaves that hold them."""
@@ -461,7 +495,7 @@ class RowRelease(Release):
         return ""
 
 
-def _bounds(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]:
+def bounds_of(domain: Domain, lo: Codes, hi: Codes) -> tuple[pl.Series, pl.Series]:
     """Return the bounds of cells as they are published: first and last values, or leaves of a list."""
     if not isinstance(domain.entry, Ranges):
         return pl.Series(lo, dtype=pl.Int32()), pl.Series(hi, dtype=pl.Int32())

@@ -21,6 +21,7 @@ from incrowd.verify.files import read_json
 from incrowd.verify.folder import check_folder
 from incrowd.verify.foreign import verify_table
 from incrowd.verify.manifest import FORMATS
+from incrowd.verify.population import Within
 from incrowd.verify.source import read_original
 from incrowd.verify.verdict import Check, Verdict
 
@@ -39,6 +40,9 @@ def verify(
     query: str | None = None,
     reading: io.Reading | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    population: Any = None,  # noqa: ANN401
+    k_map: int | None = None,
+    presence: tuple[float, float] | None = None,
     **foreign: Any,  # noqa: ANN401
 ) -> Verdict:
     """Check a release, or somebody else's table.
@@ -61,12 +65,19 @@ def verify(
         How else the original is to be read: its encoding, decimal sign, date format, and so on.
     progress
         Called with (stage, done, total) while the original is read.
+    population
+        A table of everybody who could be in a release folder: then it is told how many of them each row fits at least,
+        and how likely they are to be in it.
+    k_map, presence
+        What has to hold among them: the least number of people, and the least and the largest chance.
     foreign
         The parameters of `verify_table`, for a table without a manifest.
     """
     how = reading or io.Reading()
     how = how if query is None else replace(how, query=query)
+    within = _within(population, k_map, presence, how)
     if "quasi" in foreign:
+        _refuse(within, "a table from elsewhere")
         if original is not None or rows is not None:
             fact = "Parameter quasi is for a table from elsewhere, and original and rows are for a release folder"
             raise InputError(fact, "leave quasi out to check a release folder, or original and rows to check a table")
@@ -85,6 +96,7 @@ def verify(
     kept = _private_folder(private)
     place = io.find_place(release)
     if place is not None and place.kind != "folder":
+        _refuse(within, "a file or a database")
         return check_place(place, lambda folder: _original(folder, original, how, progress), _row_numbers(rows), kept)
     folder = Path(release)
     io.recover(folder)
@@ -98,10 +110,13 @@ def verify(
         fact = f"'{folder}' is the private part of a release"
         raise InputError(fact, f"verify the release beside it: '{public}'")
     if is_basket_folder(folder):
+        _refuse(within, "a release of baskets")
         return _check_baskets(folder, original, how, progress)
     _refuse_other_formats(folder)
     numbers = _row_numbers(rows)
-    return check_folder(folder, _original(folder, original, how, progress), numbers, kept, _release_before(after))
+    return check_folder(
+        folder, _original(folder, original, how, progress), numbers, kept, _release_before(after), within
+    )
 
 
 def _check_baskets(
@@ -120,6 +135,25 @@ def _original(
     if isinstance(original, str | Path):
         return read_original(folder, original, how, progress=progress)
     return None if original is None else io.to_polars(original)
+
+
+def _refuse(within: Within | None, what: str) -> None:
+    if within is not None:
+        fact = f"A population was given for {what}, and only release folders are held against one"
+        raise InputError(fact, "save the release as a folder; of a table as it is: incrowd risk --population")
+
+
+def _within(
+    population: Any, k_map: int | None, presence: tuple[float, float] | None, how: io.Reading  # noqa: ANN401
+) -> Within | None:  # fmt: skip
+    if population is None:
+        if k_map is None and presence is None:
+            return None
+        fact = "Parameters k_map and presence are about a population, and none was given"
+        raise InputError(fact, "give the table of everybody who could be in the release: population=... (--population)")
+    is_place = isinstance(population, str | Path)
+    people = io.read_as(population, replace(how, query=None)) if is_place else io.to_polars(population)
+    return Within(people, k_map, None if presence is None else (presence[0], presence[-1]))
 
 
 def _release_before(after: str | Path | None) -> Path | None:

@@ -11,6 +11,7 @@ from incrowd.errors import counted
 from incrowd.verify.manifest import Claims, read_claims
 from incrowd.verify.original import check_original, check_row_map
 from incrowd.verify.payload import check_labels, declared_names, read_payload
+from incrowd.verify.population import Within, check_population
 from incrowd.verify.private import read_private
 from incrowd.verify.projections import check_projections_into
 from incrowd.verify.promises import check_promises
@@ -27,6 +28,7 @@ def check(
     original: pl.DataFrame | None = None,
     private: Mapping[str, Any] | None = None,
     promises_only: bool = False,
+    within: Within | None = None,
 ) -> Verdict:
     """Check a release in memory.
 
@@ -42,11 +44,13 @@ def check(
         What the owner keeps, by the stems of its files: ``rows``, ``domains``, and the evidence of the method.
     promises_only
         Leave out what no promise depends on: how many released rows are consistent with each original.
+    within
+        The population, and what should hold in it.
     """
     findings = Findings()
     check_into(
         findings, manifest, tables,
-        original=original, private=private, promises_only=promises_only, labelled=False,
+        original=original, private=private, promises_only=promises_only, labelled=False, within=within,
     )  # fmt: skip
     return findings.verdict()
 
@@ -60,11 +64,14 @@ def check_into(
     private: Mapping[str, Any] | None,
     promises_only: bool = False,
     labelled: bool = True,
+    within: Within | None = None,
 ) -> None:
     """Add every check of a release to what was found about its folder; `labelled` tables must have their labels."""
     if isinstance(manifest, dict) and manifest.get("payload") == "projections":
         frames = [table.select(table.columns) for table in tables]
         check_projections_into(findings, manifest, frames, original=original, private=private)
+        if within is not None:
+            findings.skip("population", "not checked: people fit rows with cells, and projections have none")
         return
     claims = check_manifest(findings, manifest)
     if claims is None:
@@ -85,6 +92,8 @@ def check_into(
     check_promises(findings, claims, payload)
     kept = read_private(findings, claims, private)
     check_series(findings, claims, payload, kept)
+    if within is not None:
+        check_population(findings, claims, payload, within, None if kept is None else kept.domains)
     if original is not None:
         check_original(findings, claims, payload, original, kept, promises_only=promises_only)
         _say_what_is_open(findings, claims)

@@ -18,6 +18,7 @@ from incrowd.verify.domain import Array
 from incrowd.verify.files import digest, file_bytes, folder_problems, read_json, read_owned, read_table
 from incrowd.verify.methods import evidence_of, makes_recoding
 from incrowd.verify.order import check_order
+from incrowd.verify.population import Within
 from incrowd.verify.projection_manifest import is_projections
 from incrowd.verify.series import check_chain
 from incrowd.verify.verdict import Findings, Verdict
@@ -46,6 +47,7 @@ def check_folder(
     rows: Array | None = None,
     private: Path | None = None,
     after: Path | None = None,
+    within: Within | None = None,
 ) -> Verdict:
     """Check the files of a release.
 
@@ -61,6 +63,8 @@ def check_folder(
         What the owner keeps; by default the folder beside the public one, if it is there.
     after
         The release before in a series, whose private folder lies beside it.
+    within
+        The population, and what should hold in it.
     """
     findings = Findings()
     problems: list[str] = []
@@ -95,7 +99,7 @@ def check_folder(
     )
     if not is_projections(manifest):  # whose order is looked at with the rest
         check_order(findings, frames)
-    check_into(findings, manifest, frames, original=original, private=owned)
+    check_into(findings, manifest, frames, original=original, private=owned, within=within)
     return findings.verdict()
 
 

@@ -81,6 +81,7 @@ _LATER: tuple[dict[str, Fits], ...] = (
 """Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
 _LOSS = _one_of("lm", "entropy", "monotone_entropy")
+_ANY_LOSS = _one_of("lm", "entropy", "monotone_entropy", "dm", "aecs", "cm", "kl", "nmi")
 _GAIN = _one_of("information", "gini")
 _DMPD: dict[str, Fits] = _K_AND_L | {
     "generations": _whole(0),
@@ -109,11 +110,12 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
         _GROUPS | {"recoding": _one_of("multi", "single"), "strict": _is_bool, "cut": _one_of("median", "loss")},
     ),
     "tight_groups": (_GROUPS | {"sweeps": _whole(0)},),
+    "mdav": (_GROUPS | {"class_weight": _number(0)},),
     "best_cuts": (_GROUPS | {"runs": _or_null(_whole(1))},),
     "m_invariance": ({"k": _whole(1), "l": _whole(2), "person": lambda value: value is None or is_text(value)},),
     "infogain_mondrian": (_GROUPS,),
     "lattice": (
-        _GROUPS | {"suppress": _number(0, 1), "loss": _LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
+        _GROUPS | {"suppress": _number(0, 1), "loss": _ANY_LOSS, "local": _is_bool, "seconds": _or_null(_number(0))},
     ),
     "k_optimal": (
         _GROUPS
@@ -171,12 +173,13 @@ SERIES = "m_invariance"
 EVIDENCE_OF_SERIES = ("groups", "people", "signatures")
 _ONE_SECRET = ("pais", "nhaa", SERIES, *_PROJECTIONS)
 _NON_HOMOGENEOUS = ("nhaa", "nsvdist")
-_NO_RECODING = ("seqa", "tight_groups", SERIES, *_NON_HOMOGENEOUS, *_PROJECTIONS)
+_NO_RECODING = ("seqa", "tight_groups", "mdav", SERIES, *_NON_HOMOGENEOUS, *_PROJECTIONS)
 _CELLS = {
     "best_cuts": "groups",
     "infogain_mondrian": "groups",
     "seqa": "groups",
     "tight_groups": "groups",
+    "mdav": "groups",
     "kactus": "groups or all",  # what is not on the path of a group
     "tds": "columns or all",  # what was not disclosed of a column without a taxonomy
     "tdr": "columns or all",

@@ -12,6 +12,7 @@ cancelled, and limits the number of workers. Each function loads the rooms that 
 
 from incrowd.runs import Progress, Run
 from incrowd.workflow.evaluating import compare, evaluate
+from incrowd.workflow.explaining import explain
 from incrowd.workflow.hierarchies import HierarchyReport, hierarchy
 from incrowd.workflow.judging import attack, audit, risk, save_repair, verify
 from incrowd.workflow.looking import Crowds, Look, crowds, look
@@ -44,6 +45,7 @@ __all__ = [
     "crowds",
     "evaluate",
     "expect",
+    "explain",
     "hierarchy",
     "kept_by_folds",
     "look",

@@ -54,7 +54,8 @@ def verify(
     query, reading
         What to ask a database for, and how else the original (or the table) is to be read.
     foreign
-        The parameters of `incrowd.verify.verify_table`: quasi, sensitive, k, l, l_kind, t, alpha.
+        The parameters of `incrowd.verify.verify_table`: quasi, sensitive, k, l, l_kind, t, alpha; or population, k_map
+        and presence, for a release folder.
     """
     from incrowd.verify import verify as check
     from incrowd.verify.streamed import verify_dataset
@@ -63,6 +64,9 @@ def verify(
     if engine not in (None, "local", "streamed", "spark") or (master is not None and not spark):
         fact = f"There is no engine {engine!r}" if master is None else "Parameter master is for the engine 'spark'"
         raise ParameterError(fact, "use one of local, streamed, spark; only spark has a master")
+    if foreign and (spark or by_batches or engine == "streamed"):
+        fact = f"Parameter {next(iter(foreign))} was given, and what is looked through in parts is held against its manifest only"
+        raise ParameterError(fact, "leave it out, or leave out by_batches and engine")
     with working(run) as work:
         if spark:
             from incrowd.engines import verify_spark

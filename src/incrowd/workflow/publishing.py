@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as with_changes
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.attacks.ledger import Ledger
-    from incrowd.publish import Publisher
+    from incrowd.publish import Population, Publisher
     from incrowd.release import Release, RowRelease
     from incrowd.release.overview import Overview
     from incrowd.schema import Schema
@@ -144,6 +145,9 @@ def publish(
     memory: str | None = None,
     master: str | None = None,
     query: str | None = None,
+    population: Source = None,
+    k_map: int | None = None,
+    presence: tuple[float, float] | None = None,
     reading: io.Reading | None = None,
     run: Run | None = None,
 ) -> Publication:
@@ -182,6 +186,8 @@ def publish(
     engine, memory, master
         ``"streamed"`` publishes by way of the disk what does not fit, and takes no more than so much memory;
         ``"spark"`` publishes on a cluster, by its master. The output is a Parquet dataset. See docs/scale.md.
+    population, k_map, presence
+        A table of everybody who could be in it, and what has to hold among them; see `incrowd.Population`.
     query, reading
         What to ask a database for, and how else the source is to be read; the schema may say that, too.
     """
@@ -189,7 +195,9 @@ def publish(
     from incrowd.publish import default_method, make
     from incrowd.release.elsewhere import refuse_early, save_to
 
-    if engine != "local" or io.is_spark_frame(source):
+    local = engine == "local" and not io.is_spark_frame(source)
+    _refuse_population(population, (k_map, presence), alone=local and after is None)
+    if not local:
         from incrowd.workflow.scaling import publish_by_batches
 
         return publish_by_batches(
@@ -226,7 +234,12 @@ def publish(
         _foresee(publisher.name, frame.height, len(roles.quasi), work, force=force)
         if book is not None and refuse_repeat:
             book.refuse(frame, [*roles.quasi, *roles.secrets], own)  # before a search that takes long
-        make_release = publisher.publish if previous is None else _next_of_series(publisher, previous, given)
+        within = None if population is None else _population(population, roles, reading, k_map, presence, work)
+        make_release = (
+            partial(publisher.publish, population=within)
+            if previous is None
+            else _next_of_series(publisher, previous, given)
+        )
         release = make_release(frame, roles, seed=seed, progress=work, domains=domains)
         overview = release.overview()
         notes = [*(f"{text}." for text in found), *notes_on_codes(frame, roles, findings), *overview.notes]
@@ -242,6 +255,26 @@ def publish(
     warned = (*raised, *overview.warnings, *repeated, *([] if excel_safe else _formulas(release)))
     warned = (*warned, *([_APPENDED] if append else []))
     return Publication(release, folder, kept, overview, tuple(copies), tuple(notes), tuple(dict.fromkeys(warned)))
+
+
+def _refuse_population(population: Source, asked: tuple[object, object], *, alone: bool) -> None:
+    """Refuse bounds without a population, and a population that nothing would look at."""
+    if population is None and asked != (None, None):
+        fact = "Parameters k_map and presence are about a population, and none was given"
+        raise ParameterError(fact, "name its table: population='people.csv'")
+    if population is not None and not alone:
+        fact = "A population was given, and only single releases of the engine 'local' look at one"
+        raise ParameterError(fact, "leave out engine and after, or the population")
+
+
+def _population(
+    source: Source, roles: Schema, reading: io.Reading | None, k_map: int | None,
+    presence: tuple[float, float] | None, work: Run,
+) -> Population:  # fmt: skip
+    from incrowd.publish import Population
+
+    how = with_changes(roles.reading.with_settings(reading), query=None, table=None)
+    return Population(people=read_source(source, how, run=work), k_map=k_map, presence=presence)
 
 
 def _last_of_series(after: str | Path, method: str | None) -> RowRelease:
