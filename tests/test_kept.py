@@ -50,6 +50,7 @@ def test_kept_projections_are_read():
         ("format-3/rows", PEOPLE, "k = 4, l = 1.2 for 'job', l = 1.5 for 'disease'"),
         ("format-4/rows", PEOPLE, "k = 4, beta = 3, delta = 3"),
         ("format-4/tree", PEOPLE, "k = 4, t = 0.5 (tree)"),
+        ("format-6/rows", PEOPLE, "k = 4, l = 1.5 for 'disease', l = 1.2 for 'age'"),
         ("format-5/january", KEPT.parent / "format-5" / "january.csv", "k = 2, l = 2, m = 2 over all releases"),
         ("format-5/february", KEPT.parent / "format-5" / "february.csv", "k = 2, l = 2, m = 2 over all releases"),
     ],
@@ -68,7 +69,7 @@ def test_every_format_is_kept():
     assert sorted(each.name for each in KEPT.parent.iterdir() if each.is_dir()) == [f"format-{n}" for n in FORMATS]
 
 
-@pytest.mark.parametrize("name", ["format-2", "format-3", "format-4", "format-5"])
+@pytest.mark.parametrize("name", [f"format-{n}" for n in FORMATS])
 def test_kept_schemas_are_read(tmp_path, name):
     schema = ic.Schema.from_toml(KEPT.parent / name / "people.toml")
     assert (schema.identifiers, "disease" in schema.secrets) == (["name"], True)

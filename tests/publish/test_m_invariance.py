@@ -216,7 +216,7 @@ def test_too_few_people_beside_those_who_are_held_back():
 
 
 def test_buckets_when_the_search_finds_nothing(monkeypatch):
-    monkeypatch.setattr(signatures, "milp", lambda *_, **__: SimpleNamespace(x=None))
+    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: SimpleNamespace(x=None))
     plans = plan_buckets({(0, 1): [3, 1], (1, 2): [0, 0]}, {(1, 2): 3}, [2, 2, 0], 2, 2)
     assert plans == {(0, 1): signatures.Plan(5, (2, 2)), (1, 2): signatures.Plan(2, (0, 0))}
 

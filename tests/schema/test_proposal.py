@@ -81,7 +81,7 @@ AGES = [7 * i % 90 for i in range(N)]
         (
             "icd",
             [*[f"{'ABC'[i % 3]}{10 + i % 90}" for i in range(N - 3)], *["-9"] * 3],
-            "by_class",
+            "prefixes",
             "str",
             "missing = [-9]",
         ),
