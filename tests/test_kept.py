@@ -50,7 +50,7 @@ def test_kept_projections_are_read():
         ("format-3/rows", PEOPLE, "k = 4, l = 1.2 for 'job', l = 1.5 for 'disease'"),
         ("format-4/rows", PEOPLE, "k = 4, beta = 3, delta = 3"),
         ("format-4/tree", PEOPLE, "k = 4, t = 0.5 (tree)"),
-        ("format-6/rows", PEOPLE, "k = 4, l = 1.5 for 'disease', l = 1.2 for 'age'"),
+        ("format-6/rows", PEOPLE, "k = 4, l = 1.2 for 'age', l = 1.5 for 'disease'"),
         ("format-5/january", KEPT.parent / "format-5" / "january.csv", "k = 2, l = 2, m = 2 over all releases"),
         ("format-5/february", KEPT.parent / "format-5" / "february.csv", "k = 2, l = 2, m = 2 over all releases"),
     ],
