@@ -1,6 +1,7 @@
 """Ways in which what is promised left the house by a side door, each tried from outside."""
 
 import json
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -145,6 +146,19 @@ def test_rare_dates_names_and_numbers_are_not_in_the_manifest():
     assert [value for value in alone if f'"{value}"' in text or f" {value}," in text or f"[{value}," in text] == []
     exact = json.dumps(ic.Mondrian(k=5).publish(frame, SCHEMA, domains="exact").manifest.to_dict())
     assert all(value in exact for value in alone)
+
+
+def test_what_is_drawn_comes_from_what_is_published():
+    """The owner's exact domains have no part in it: whoever has the public part alone draws the same rows."""
+    frame = people()
+    release = ic.NSVDist(k=5).publish(frame, SCHEMA)
+    public = replace(release, private=None)
+    drawn = release.sample(seed=1)
+    assert drawn.equals(public.sample(seed=1))
+    assert release.training().equals(public.training())
+    rare = frame.filter(pl.len().over("town") < 5)["town"].unique()
+    assert len(rare) > 3
+    assert set(rare) & set(drawn["town"]) == set()
 
 
 @pytest.mark.parametrize("place", [3, 200])
