@@ -1,6 +1,8 @@
 """incrowd hierarchy: proposes, draws, checks, writes."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import polars as pl
 import pytest
@@ -94,3 +96,21 @@ def test_mistakes_are_named_in_options(incrowd):
     code, _, err = incrowd("jo")
     assert code == 2
     assert "did you mean 'job'?" in err
+
+
+def test_a_tree_in_a_table_of_a_database(incrowd, tmp_path):
+    rows = [row.split(",") for row in f"{TREE}Spy,Other,*".split("\n")]
+    with closing(sqlite3.connect(tmp_path / "trees.db")) as base, base:
+        base.execute("create table pairs (child text, parent text)")
+        base.executemany("insert into pairs values (?, ?)", [*[row[:2] for row in rows], ("Health", None)])
+        base.execute("create table levels (job text, area text, everything text)")
+        base.executemany("insert into levels values (?, ?, ?)", rows)
+    for table in ("pairs", "levels"):
+        code, out, _ = incrowd("job", "--file", f"sqlite:///trees.db#{table}", "--json")
+        found = json.loads(out)
+        assert (code, found["origin"], found["why"]) == (0, "file", f"read from 'sqlite:///trees.db#{table}'")
+        assert [group["name"] for group in found["groups"]] == ["Health"]
+        assert (found["leaves"], found["unused"]) == (7, ["Earth"])
+    for more, fact in ((("--kind", "words"), "no tree of kind 'words'"), (("--set", "a=1"), "has no setting 'a'")):
+        code, _, err = incrowd("job", "--file", "sqlite:///trees.db#pairs", *more)
+        assert (code, fact in err) == (2, True)

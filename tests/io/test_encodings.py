@@ -80,3 +80,19 @@ def test_utf16_without_a_mark_has_to_be_named(tmp_path):
     (tmp_path / "b.csv").write_bytes(codecs.BOM_UTF16_LE + "a,b\n1,2\n".encode("utf-16-le")[:-1])
     with pytest.raises(InputError, match="not utf-16"):
         read(tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_given_encoding_that_needs_a_mark(tmp_path, encoding):
+    (tmp_path / "a.csv").write_bytes(b"age,ill\n3,y\n4,n\n")
+    with pytest.raises(InputError, match=f"line 1: the text is not {encoding}"):
+        read(tmp_path / "a.csv", encoding=encoding)
+
+
+def test_a_given_delimiter_that_divides_nothing(tmp_path):
+    (tmp_path / "a.csv").write_text("age;ill\n3;y\n4;n\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 1: ',' divides nothing, and ';' divides this line") as refused:
+        read(tmp_path / "a.csv", delimiter=",")
+    assert refused.value.hint == "give delimiter=';', or leave the delimiter out"
+    (tmp_path / "b.csv").write_text("note\nx; y\nz; a; b\n", encoding="utf-8")
+    assert read(tmp_path / "b.csv", delimiter="|").columns == ["note"]

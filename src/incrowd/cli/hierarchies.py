@@ -29,7 +29,8 @@ def hierarchy(
         Path | None, typer.Option("--schema", "-s", help="Schema file: its hierarchy of the column, its class.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="A tree in a file, to check against the data.")
+        str | None,
+        typer.Option("--file", "-f", help="A tree in a file or in a table (URL#table), to check against the data."),
     ] = None,
     kind: Annotated[
         str | None,

@@ -30,7 +30,7 @@ from incrowd.io.encodings import (
 )
 from incrowd.io.opening import Opened
 from incrowd.io.reading import Findings, Reading
-from incrowd.io.records import DELIMITERS, NotUtf8, Piece, Place, check_bytes, pieces, refuse_title
+from incrowd.io.records import DELIMITERS, NotUtf8, Piece, Place, check_bytes, pieces, refuse_delimiter, refuse_title
 
 # Large enough for the parser to use all cores, small enough for the processor's cache: 8 MB took a sixth longer.
 _BATCH = 1 << 22
@@ -121,6 +121,8 @@ def _parts(
         names = _header_names(path, text, delimiter)
         if len(names) == 1 and not is_given:
             refuse_title(path, rest)
+        if len(names) == 1 and is_given:
+            refuse_delimiter(path, text, rest, delimiter)
         place = Place(path, 1 + header.count(b"\n"), len(header), text)
         waiting: deque[Future[pl.DataFrame]] = deque()
         n_lines = n_rows = 0

@@ -123,8 +123,10 @@ class Recoder(io.RawIOBase):
             data = self._stream.read(size)
             try:
                 text = self._decoder.decode(data, final=not data)
-            except UnicodeDecodeError as error:
-                start = max(0, error.start - (len(error.object) - len(data)))
+            except UnicodeError as error:
+                # Without a byte order mark, utf-16 and utf-32 are refused at once, and not at a byte.
+                at = error.start - len(error.object) if isinstance(error, UnicodeDecodeError) else -len(data)
+                start = max(0, at + len(data))
                 position, line = self._offset + start, self._lines + 1 + data.count(b"\n", 0, start)
                 break
             self._offset += len(data)

@@ -218,6 +218,17 @@ def refuse_title(path: Path, rest: bytes) -> None:
             raise InputError(fact, hint)
 
 
+def refuse_delimiter(path: Path, header: str, rest: bytes, taken: str) -> None:
+    """Refuse a delimiter that leaves one column, where another one divides the first lines all in the same way."""
+    lines = [header, *rest[:_AROUND].decode("utf-8", "replace").splitlines()[:_TOP]]
+    for sign in DELIMITERS:
+        counts = {line.count(sign) for line in lines}
+        if sign != taken and len(lines) > _ALIKE and len(counts) == 1 and counts != {0}:
+            name, own = ({"\t": "tab"}.get(each, each) for each in (sign, taken))
+            fact = f"'{path}', line 1: '{own}' divides nothing, and '{name}' divides this line and those below it"
+            raise InputError(fact, f"give delimiter='{name}', or leave the delimiter out")
+
+
 def _other_delimiter(header: str, line: str, taken: str) -> str:
     """Say what to do with a line of the wrong width; perhaps another delimiter fits."""
     hint = "complete the line, or quote a field that contains the delimiter"

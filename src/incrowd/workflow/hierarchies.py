@@ -12,6 +12,7 @@ from incrowd import io
 from incrowd.errors import HierarchyError, ParameterError, counted
 from incrowd.runs import Run
 from incrowd.workflow.sources import Source, read_schema, read_source, working
+from incrowd.workflow.trees import read_tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,7 +224,7 @@ def hierarchy(
     schema
         Says how to read the table, which column is the class, and the hierarchy, unless `file` or `kind` does.
     file
-        The tree in a file; see `incrowd.Taxonomy.read`.
+        The tree in a file (see `incrowd.Taxonomy.read`), or a table of a database, such as ``sqlite:///a.db#jobs``.
     kind
         What the file is, or a recipe: balanced, words, prefixes and so on.
     settings
@@ -279,6 +280,8 @@ def _chosen(
     from incrowd.hierarchy.tree_files import columns_of
     from incrowd.schema.proposal import propose_hierarchy
 
+    if isinstance(file, str) and io.is_url(file):
+        return read_tree(file, kind, settings), f"read from '{io.public_url(file)}'", "file"
     if file is not None:
         if kind in (None, "taxonomy") and column.name in columns_of(Path(file)):
             settings = {"column": column.name, **settings}

@@ -7,9 +7,9 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import HierarchyError, ParameterError
+from incrowd.errors import HierarchyError, ParameterError, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy, Taxonomy
 
 _MOST_BARS = 24
+_PAIR = 2
 
 FORMS = {
     "pairs": "a value and its group in each line",
@@ -54,6 +55,42 @@ def read_text(text: str, form: str, folder: Path) -> Path:
     path.touch(mode=0o600)
     path.write_text(text, encoding="utf-8", newline="")
     return path
+
+
+def read_tree(address: str, kind: str | None, settings: Mapping[str, Any]) -> Taxonomy:
+    """Read a tree from a table of a database: pairs of child and parent, codes, or a column per level.
+
+    Parameters
+    ----------
+    address
+        A URL with the table, such as ``sqlite:///jobs.db#jobs``; its first columns are taken.
+    kind
+        ``pairs`` (of two columns the default), ``codes`` or ``taxonomy``.
+    settings
+        More settings, as of a file of this kind.
+    """
+    import polars as pl
+
+    from incrowd.hierarchy import Taxonomy
+    from incrowd.io import public_url, read
+
+    frame = read(address).cast(pl.String())
+    kind = kind or ("pairs" if frame.width == _PAIR else "taxonomy")
+    if kind not in FORMS or (kind == "pairs" and frame.width < _PAIR):
+        fact = f"The table '{public_url(address)}' has {counted(frame.width, 'column')}, and no tree of kind {kind!r}"
+        raise ParameterError(fact, f"use one of {', '.join(FORMS)}; pairs have two columns, the child and its parent")
+    if unknown := [name for name in settings if name != "inner_values" or kind == "taxonomy"]:
+        fact = f"A table of kind {kind!r} has no setting {unknown[0]!r}"
+        raise ParameterError(fact, "leave it out; inner_values belongs to pairs and codes")
+    inner = settings.get("inner_values") is True
+    if kind == "taxonomy":
+        return Taxonomy.from_levels({level: column.to_list() for level, column in enumerate(frame.iter_columns())})
+    pair = frame.select(frame.columns[:_PAIR])
+    return (
+        Taxonomy.from_pairs(pair, inner_values=inner)
+        if kind == "pairs"
+        else Taxonomy.from_codes(pair, inner_values=inner)
+    )
 
 
 def parents_of(tree: Taxonomy) -> dict[str, str]:
