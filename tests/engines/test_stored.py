@@ -65,6 +65,7 @@ def same_as_local(frame, schema, folder, method, **parameters):
     assert sorted(path.name for path in folder.iterdir()) == ["local", "local.private", "stored", "stored.private"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("method", "parameters"), METHODS)
 def test_the_files_are_those_from_memory(method, parameters, full, tmp_path):
     frame = people()
@@ -87,6 +88,7 @@ SCHEMAS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("what", SCHEMAS)
 @pytest.mark.parametrize("method", ["mondrian", "best_cuts"])
 def test_roles_and_missing_values(what, method, full, tmp_path):
