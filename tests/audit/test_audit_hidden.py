@@ -318,7 +318,7 @@ def test_categories_of_histograms_are_refused_with_what_to_do():
 
 
 @pytest.mark.parametrize("place", [0, 1])
-@pytest.mark.parametrize("name", ["_sklearn_output_config", "_metadata_request"])
+@pytest.mark.parametrize("name", ["_sklearn_output_config", "_metadata_request", "_skl_callbacks"])
 def test_what_scikit_learn_copies_without_looking_is_refused(place, name):
     """A clone of a step has its output settings and requests, whatever they are: they have no room for rows."""
     model = make_pipeline(StandardScaler().set_output(transform="pandas"), tree()).fit(X, Y)
@@ -335,3 +335,40 @@ def test_what_scikit_learn_copies_without_looking_is_refused(place, name):
 def test_limits_are_numbers(limits):
     with pytest.raises(ic.ParameterError, match=r"(l|max_confidence) is"):
         ic.audit(tree().fit(X, Y), FRAME, SCHEMA, 1, **limits)
+
+
+def test_classes_of_trees_and_numbers_of_steps_have_no_room():
+    secret = PAY[:100]
+    forest = RandomForestClassifier(2, max_depth=1, bootstrap=False, random_state=0).fit(X, Y)
+    made = {
+        "forest": ic.audit(forest, FRAME, SCHEMA, 1).repair(),
+        "ada": ada(),
+        "logistic": LogisticRegression().fit(X, Y),
+    }
+    for name, model in made.items():
+        assert ic.audit(model, FRAME, SCHEMA, 1).ok
+        part, attribute = (model, "n_iter_") if name == "logistic" else (model.estimators_[0], "classes_")
+        for more in (np.concatenate([getattr(part, attribute), secret]), getattr(part, attribute) + 0.37):
+            changed = copy.deepcopy(model)
+            part = changed if name == "logistic" else changed.estimators_[0]
+            setattr(part, attribute, more)
+            with pytest.raises(ic.IncompatibleError, match=f"holds '{attribute}'"):
+                ic.audit(changed, FRAME, SCHEMA, 1)
+    for name, value in (("n_classes_", [1.0, 2.0]), ("classes_", np.array([0, 0.5]))):
+        changed = copy.deepcopy(made["ada"])
+        setattr(changed, name, value)
+        with pytest.raises(REFUSED):
+            ic.audit(changed, FRAME, SCHEMA, 1)
+
+
+def test_centroids_and_steps_of_another_shape_are_refused():
+    model = KMeans(2, n_init=1, random_state=0).fit(X)
+    model.cluster_centers_ = np.ravel(model.cluster_centers_)
+    with pytest.raises(ic.SchemaError, match="centroids of the model are not of 2 columns"):
+        ic.audit(model, FRAME, SCHEMA, 1)
+    model = make_pipeline(StandardScaler(), tree()).fit(X, Y)
+    for steps in (PAY.tolist(), [*model.steps, PAY.tolist()], []):
+        changed = copy.copy(model)
+        changed.steps = steps
+        with pytest.raises(ic.IncompatibleError, match="holds 'steps'"):
+            ic.audit(changed, FRAME, SCHEMA, 1)

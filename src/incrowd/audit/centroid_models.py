@@ -30,6 +30,9 @@ def read_centroids(model: Any, proper: Any, inputs: Inputs, limits: Limits) -> S
     """Return k-means as the audit sees it."""
     held = by_row(proper)
     centers = np.asarray(proper.cluster_centers_, np.float64)
+    if centers.ndim != 2 or centers.shape[1] != inputs.values.shape[1]:
+        fact = f"The centroids of the model are not of {inputs.values.shape[1]} columns each"
+        raise SchemaError(fact, SAME_TABLE)
     if np.isnan(inputs.values).any():
         fact = "The table has missing values, and the model has no place for them"
         raise SchemaError(fact, SAME_TABLE)

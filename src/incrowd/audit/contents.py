@@ -186,7 +186,8 @@ def _is_long(model: Any, value: Any, expected: str) -> bool:  # noqa: ANN401
     if expected != "curve" and not (expected == "plain" and type(value) is np.ndarray):
         return False
     names = ("n_estimators", "max_iter", "n_clusters", "n_features_in_", "n_classes_", "n_trees_per_iteration_")
-    most = max([2, len(getattr(model, "classes_", ())), *(int(vars(model).get(name) or 0) for name in names)])
+    given = [vars(model).get(name) for name in names]
+    most = max([2, len(getattr(model, "classes_", ())), *(int(one) for one in given if one and _is_number(one))])
     return bool(np.size(value) > most + 1 and np.size(value) > 2 * len(np.shape(value)) * most)
 
 

@@ -133,6 +133,10 @@ def is_pipeline(model: Any) -> bool:  # noqa: ANN401
 
     if type(model) is not Pipeline:
         return False
+    steps = vars(model).get("steps")
+    if type(steps) is not list or not steps or any(type(one) is not tuple or len(one) != 2 for one in steps):
+        fact = "The Pipeline holds 'steps' that are not names with steps"
+        raise IncompatibleError(fact, "audit the pipeline as fit leaves it, without anything added")
     for name, value in vars(model).items():
         is_known = name == "steps" or (name in ("transform_input", "verbose") and is_plain(value) and is_short(value))
         if not is_known and (name != "memory" or value is not None):

@@ -242,8 +242,8 @@ def require_valid(part: Any) -> None:  # noqa: ANN401
 
 
 def require_no_notes(part: Any) -> None:  # noqa: ANN401
-    """Refuse what scikit-learn copies with an estimator without looking at it: how output is given, and requests."""
-    for name, known in (("_sklearn_output_config", _OUTPUTS), ("_metadata_request", ())):
+    """Refuse what scikit-learn copies with an estimator without looking at it: output settings, requests, callbacks."""
+    for name, known in (("_sklearn_output_config", _OUTPUTS), ("_metadata_request", ()), ("_skl_callbacks", ())):
         held = vars(part).get(name, {})
         if type(held) is not dict or not is_plain(held) or held not in ({}, *known):
             fact = f"The {kind_of(part)} holds '{name}', which the audit does not understand"

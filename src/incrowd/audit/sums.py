@@ -58,12 +58,22 @@ def _require_same(proper: Any, inputs: Inputs) -> None:  # noqa: ANN401
         raise SchemaError(fact, SAME_TABLE) from None
     is_drawn = getattr(proper, "solver", None) in ("sag", "saga", "liblinear") or type(proper).__name__ == "LinearSVC"
     close = _SOLVED if is_drawn else _CLOSE
+    _require_counted(proper, again)
     for name in sorted(set(vars(proper)) - {"feature_names_in_", "classes_", "n_iter_", "singular_"}):
         if name.endswith("_") and not _alike(getattr(proper, name), getattr(again, name, None), close):
             fact = (
                 f"The {kind_of(proper)} holds another {name} than it gets from this table, or was fitted with weights"
             )
             raise IncompatibleError(fact, SAME_TABLE)
+
+
+def _require_counted(proper: Any, again: Any) -> None:  # noqa: ANN401
+    """Refuse numbers of steps that are not so many, whole, and as few as were allowed: they differ between machines."""
+    said, found = (np.asarray(getattr(one, "n_iter_", None), np.float64) for one in (proper, again))
+    most = getattr(proper, "max_iter", None) or np.inf
+    if said.shape != found.shape or not (np.isnan(said) | ((said % 1 == 0) & (said >= 0) & (said <= most))).all():
+        fact = f"The {kind_of(proper)} holds 'n_iter_', which the audit does not understand"
+        raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
 
 
 def _alike(one: Any, other: Any, close: float) -> bool:  # noqa: ANN401

@@ -39,8 +39,9 @@ def read_trees(model: Any, proper: Any, inputs: Inputs) -> Subject:  # noqa: ANN
             raise IncompatibleError(fact, "it knows ensembles of decision trees")
         if member is not proper:
             held += [f"{name} of a tree" for name in by_row(member)]
-            if hasattr(member, "feature_names_in_"):
-                fact = f"A tree of {kind_of(proper)} holds 'feature_names_in_', which the audit does not understand"
+            foreign = "feature_names_in_" if hasattr(member, "feature_names_in_") else _foreign_classes(proper, member)
+            if foreign:
+                fact = f"A tree of {kind_of(proper)} holds '{foreign}', which the audit does not understand"
                 raise IncompatibleError(fact, "audit the model as fit leaves it, without anything added")
     rows = inputs.values.astype(np.float32)
     columns = columns_of(proper, rows.shape[1])
@@ -67,6 +68,15 @@ def read_trees(model: Any, proper: Any, inputs: Inputs) -> Subject:  # noqa: ANN
         name, model, inputs, span_of, multiple, tuple(dict.fromkeys(held)), views=views, rebuild=rebuild, bare=bare,
         votes=votes,
     )  # fmt: skip
+
+
+def _foreign_classes(model: Any, member: Any) -> str | None:  # noqa: ANN401
+    """Return the name of the classes of a tree in an ensemble if they are neither numbered nor those of the whole."""
+    own = getattr(member, "classes_", None)
+    whole = getattr(model, "classes_", np.empty(0))
+    if own is None or np.array_equal(own, np.arange(len(whole))) or np.array_equal(own, whole):
+        return None
+    return "classes_"
 
 
 def _only(model: Any, stay: list[int]) -> Any:  # noqa: ANN401
