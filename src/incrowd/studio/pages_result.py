@@ -91,8 +91,8 @@ def _about(project: Project, attacking: Job | None) -> dict[str, Any]:
     manifest = project.latest.publication.release.manifest
     hidden = isinstance(manifest, RowsManifest) and manifest.homogeneous and manifest.k > 1
     hidden = hidden and not any(guarantee.kind == "lkc" for guarantee in manifest.guarantees)
-    done = attacking is not None and attacking.state == "done"
-    lines = adversaries_of(attacking.result, manifest, Rating(manifest.k, exact=True), ()).lines if done else ()
+    done = attacking if attacking is not None and attacking.state == "done" else None
+    lines = adversaries_of(done.result, manifest, Rating(manifest.k, exact=True), ()).lines if done else ()
     return {"sentence": promise_of(manifest).sentence, "hidden": hidden, "attacked": lines}
 
 
