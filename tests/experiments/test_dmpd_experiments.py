@@ -156,6 +156,7 @@ def test_rivals_learn_from_their_releases(small, method):
         assert all(0.4 < accuracy <= 1 for accuracy in found.values())
 
 
+@pytest.mark.slow
 def test_table_1_from_rows_to_report(small, tmp_path):
     options = Options(quick=True, datasets=("german",))
     found = run_experiment(dmpd_table1.EXPERIMENTS[0], options, store=tmp_path / "store")
