@@ -91,9 +91,11 @@ def _about(project: Project, attacking: Job | None) -> dict[str, Any]:
     manifest = project.latest.publication.release.manifest
     hidden = isinstance(manifest, RowsManifest) and manifest.homogeneous and manifest.k > 1
     hidden = hidden and not any(guarantee.kind == "lkc" for guarantee in manifest.guarantees)
-    done = attacking is not None and attacking.state == "done"
-    lines = adversaries_of(attacking.result, manifest, Rating(manifest.k, exact=True), ()).lines if done else ()
-    return {"sentence": promise_of(manifest).sentence, "hidden": hidden, "attacked": lines}
+    found: dict[str, Any] = {"sentence": promise_of(manifest).sentence, "hidden": hidden, "attacked": ()}
+    if attacking is not None and attacking.state == "done":
+        told = adversaries_of(attacking.result, manifest, Rating(manifest.k, exact=True), ())
+        found["attacked"] = told.lines
+    return found
 
 
 def publish(project: Project, form: Form) -> Response:
