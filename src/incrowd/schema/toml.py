@@ -58,7 +58,7 @@ def dumps(schema: Schema, folder: Path) -> str:
             lines.append(f"missing = {_value([_code(text) for text in attribute.missing])}")
         if attribute.suspects:
             lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
-        own = attribute.limits | ({"ranges": attribute.ranges} if attribute.ranges else {})
+        own: dict[str, Any] = {**attribute.limits, **({"ranges": attribute.ranges} if attribute.ranges else {})}
         lines += [f"{name} = {_value(value)}" for name, value in own.items()]
         if attribute.role is Role.QUASI or (attribute.role is Role.SENSITIVE and attribute.hierarchy is not None):
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
