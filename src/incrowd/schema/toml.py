@@ -22,7 +22,7 @@ _HEAD = """\
 #   sensitive   what must not be learned about a person; a single one is also the class to predict, unless target says
 #               otherwise; l, l_kind, t, alpha, beta or delta here hold for this column, whatever publish is asked for
 #   other       released as it is
-# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, by_class, common, dates,
+# hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
@@ -58,7 +58,7 @@ def dumps(schema: Schema, folder: Path) -> str:
             lines.append(f"missing = {_value([_code(text) for text in attribute.missing])}")
         if attribute.suspects:
             lines.append(f"# missing = {_value([_code(text) for text in attribute.suspects])}  # if that is so")
-        own = dict(attribute.limits) | ({"ranges": attribute.ranges} if attribute.ranges else {})
+        own: dict[str, Any] = {**attribute.limits, **({"ranges": attribute.ranges} if attribute.ranges else {})}
         lines += [f"{name} = {_value(value)}" for name, value in own.items()]
         if attribute.role is Role.QUASI or (attribute.role is Role.SENSITIVE and attribute.hierarchy is not None):
             lines.append(f"hierarchy = {hierarchy_text(attribute.hierarchy, folder)}")
