@@ -11,7 +11,9 @@ GROUPS = {
     ),
     "Publishing": ("publish", "republish", "methods", "Anonymizer", "refit", "KmBaskets"),
     "Releases": ("Release", "RowRelease", "ProjectionRelease", "PartitionClassifier"),
-    "Checking": ("verify", "Verdict", "attack", "AttackReport", "audit", "Audit", "audit_rules", "risk", "SampleRisk"),
+    "Checking": ("verify", "Verdict", "attack", "AttackReport", "audit", "Audit", "audit_rules", "risk", "SampleRisk",
+        "Population",
+    ),
     "Models and rules": (
         "KAnonymousTreeClassifier", "KAnonymousForestClassifier", "KAnonymousClusters", "anonymous_rules",
         "rules_from_release", "compare_rules",

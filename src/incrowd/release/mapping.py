@@ -18,11 +18,20 @@ from incrowd.hierarchy.hierarchy import text
 from incrowd.losses import cell_loss
 from incrowd.recoding import GlobalRecoding, TreeRecoding
 from incrowd.release.evidence import NOBODY
+from incrowd.release.release import Release
 from incrowd.release.rows import RowRelease
 from incrowd.release.view import cells
 
 _KINDS = {"intervals": "ranges of an ordered column", "taxonomy": "groups of a tree", "names": "names in an order"}
 _SHOWN = 12
+
+
+def rows_of(release: Release) -> RowRelease:
+    """Return a release of generalized rows as what it is; refuse any other."""
+    if isinstance(release, RowRelease):
+        return release
+    fact = "This release has no generalized rows"
+    raise IncompatibleError(fact, "its manifest tells the cut points of each column")
 
 
 def mapping(release: RowRelease) -> pl.DataFrame:

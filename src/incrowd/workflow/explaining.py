@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd import io
-from incrowd.errors import IncompatibleError
 from incrowd.runs import Run
 from incrowd.workflow.sources import working
 
@@ -30,17 +29,16 @@ def explain(
     mapping
         A file to write the applied recoding to: for the owner alone; see `RowRelease.mapping`.
     """
-    from incrowd.release import Release, RowRelease
+    from incrowd.release import Release
     from incrowd.release.mapping import explain as explain_column
     from incrowd.release.mapping import mapping as applied
+    from incrowd.release.mapping import rows_of
 
     with working(run):
         loaded = Release.load(release) if isinstance(release, str | Path) else release
         Release.expect(loaded, "a release of baskets says itself what each name stands for")
-        if not isinstance(loaded, RowRelease):
-            fact = "This release has no generalized rows"
-            raise IncompatibleError(fact, "its manifest tells the cut points of each column")
-        found = [explain_column(loaded, name) for name in columns or loaded.quasi]
+        rows = rows_of(loaded)
+        found = [explain_column(rows, name) for name in columns or rows.quasi]
         if mapping is not None:
-            io.write(applied(loaded), mapping)
+            io.write(applied(rows), mapping)
         return found
