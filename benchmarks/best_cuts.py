@@ -60,7 +60,7 @@ def main(arguments):
     parser.add_argument("--table", action="append", choices=list(TABLES), help="repeatable; both without")
     parser.add_argument("rows", type=int, nargs="*", default=[30_000, 100_000, 300_000, 1_000_000])
     options = parser.parse_args(arguments)
-    print("./dev bench best_cuts   (generated; do not edit)\n")
+    print(" ".join(["./dev bench best_cuts", *arguments]) + "   (generated; do not edit)\n")
     print(f"{'table':8} {'rows':>10} {'groups':>7} {'CPU s':>7} {'clock s':>8} {'x frame':>8} {'growth':>7}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.parquet"

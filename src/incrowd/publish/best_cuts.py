@@ -27,7 +27,9 @@ each group is right for at most 1/l of the people. Protect another column, or pa
 keep more then, above all for naive Bayes (docs/results/class-aware.md).
 
 Where we are on our own: this is no published algorithm. The number of runs, the share of attributes and the powers
-were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little. Bands were left out for a while:
+were chosen on the NSVDist paper's eight tables, folds of seed 11, and matter little. Boxes of several ranges in place
+of thresholds raise what groups tell of their own people and not what is kept of others; where k is larger than the rare
+classes little can be kept at all (docs/results/page-blocks.txt). Bands were left out for a while:
 of Breast Cancer, where no threshold keeps l (docs/results/class-aware-ceiling.txt), an adversary is right about 97 % of
 the people, where 85 % is the largest share of a group. But he is as right about people who were left out of the table,
 and of hardened NSVDist's release about as many (docs/results/exposure.txt).
