@@ -45,7 +45,7 @@ def bare_passwords(passwords: Mapping[str, str]) -> dict[str, str]:
     >>> bare_passwords(find_passwords("mysql://ann:a%40b@host/db"))
     {'a%40b': '***', 'a@b': '***'}
     """
-    found = {}
+    found: dict[str, str] = {}
     for piece, shown in passwords.items():
         bare = piece[1:-1] if shown == "@" else piece[len(shown) - len(HIDDEN) :].strip("'\"{}")
         found |= {each: HIDDEN for each in (bare, unquote(bare)) if each}

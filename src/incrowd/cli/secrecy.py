@@ -51,7 +51,7 @@ def hiding() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     _known.clear()
     remember(value for name, value in os.environ.items() if name.startswith("INCROWD_"))
-    sys.stdout, sys.stderr = _Hiding(before[0]), _Hiding(before[1])  # type: ignore[assignment]
+    sys.stdout, sys.stderr = _Hiding(before[0]), _Hiding(before[1])
     try:
         yield
     finally:
