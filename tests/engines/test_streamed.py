@@ -173,7 +173,7 @@ def test_methods_that_need_all_rows_say_which_do_not():
 def test_what_does_not_fit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(memory.Memory, "distinct_rows", lambda _self, _n: 100)
     with pytest.raises(ic.InputError, match="too many different rows for the memory"):
-        publish(people(), SCHEMA, tmp_path / "out")
+        publish(people(), SCHEMA, tmp_path / "out", "tds")
     monkeypatch.undo()
     monkeypatch.setattr(memory.Memory, "rows_in_order", lambda _self, _n: 100)
     with pytest.raises(ic.InputError, match="A group has 600 rows"):
