@@ -354,11 +354,9 @@ def test_classes_of_trees_and_numbers_of_steps_have_no_room():
             setattr(part, attribute, more)
             with pytest.raises(ic.IncompatibleError, match=f"holds '{attribute}'"):
                 ic.audit(changed, FRAME, SCHEMA, 1)
-    for name, value in (("n_classes_", [1.0, 2.0]), ("classes_", np.array([0, 0.5]))):
-        changed = copy.deepcopy(made["ada"])
-        setattr(changed, name, value)
-        with pytest.raises(REFUSED):
-            ic.audit(changed, FRAME, SCHEMA, 1)
+    made["ada"].n_classes_ = [1.0, 2.0]
+    with pytest.raises(ic.IncompatibleError, match="holds 'n_classes_'"):
+        ic.audit(made["ada"], FRAME, SCHEMA, 1)
 
 
 def test_centroids_and_steps_of_another_shape_are_refused():
