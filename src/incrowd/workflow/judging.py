@@ -65,7 +65,7 @@ def verify(
         fact = f"There is no engine {engine!r}" if master is None else "Parameter master is for the engine 'spark'"
         raise ParameterError(fact, "use one of local, streamed, spark; only spark has a master")
     if foreign and (spark or by_batches or engine == "streamed"):
-        fact = f"Parameter {next(iter(foreign))} was given, and what is looked through in parts is held against its manifest only"
+        fact = f"Parameter {next(iter(foreign))} was given, which is not looked at where a dataset is read in parts"
         raise ParameterError(fact, "leave it out, or leave out by_batches and engine")
     with working(run) as work:
         if spark:
