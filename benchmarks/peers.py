@@ -45,7 +45,7 @@ ROWS = [
     ("k-map, delta-presence, measured", "ARX",
      "ic.risk(frame, schema, population=frame)"),
     ("k-map, delta-presence, kept by a method", "ARX",
-     "ic.Mondrian(k=2).publish(frame, schema, population=ic.Population(people=frame, k_map=5, presence=(0, 1)))"),
+     "ic.Mondrian(k=2).publish(frame, schema, within=ic.Population(people=frame, k_map=5, presence=(0, 1)))"),
     ("differential privacy", "ARX", None),
     ("LKC-privacy", "", "ic.PAIS(k=4, L=2)"),
     ("k^m-anonymity of baskets", "Amnesia",

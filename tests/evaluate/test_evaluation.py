@@ -1,4 +1,6 @@
 import json
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -426,8 +428,8 @@ def test_a_comparison_goes_on_where_it_stopped(compared, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run(store, stop)
     assert store.read_text().count("\n") == 9
-    judged, judge = [], comparison._judge
-    monkeypatch.setattr(comparison, "_judge", _spy(judged, judge))
+    monkeypatch.setattr(comparison, "_judge", _Spy(comparison._judge))
+    monkeypatch.setattr(_Spy, "judged", judged := [])
     whole = run(store)
     assert len(judged) == 26 - 9
     timed = ["seconds", "publishing"]
@@ -438,13 +440,14 @@ def test_a_comparison_goes_on_where_it_stopped(compared, tmp_path, monkeypatch):
     assert "high" not in store.read_text()  # a value of the table
 
 
-def _spy(judged, judge):
-    def _judge(source, schema, holdout, cell):
-        judged.append(cell)
-        return judge(source, schema, holdout, cell)
+class _Spy(partial):
+    """Notes what is judged; results are those of the code of the function behind it."""
 
-    _judge.__module__, _judge.__qualname__ = judge.__module__, judge.__qualname__
-    return _judge
+    judged: ClassVar[list] = []
+
+    def __call__(self, source, schema, holdout, cell):
+        self.judged.append(cell)
+        return super().__call__(source, schema, holdout, cell)
 
 
 def test_a_comparison_refuses_what_there_is_not():

@@ -20,7 +20,7 @@ from incrowd.publish import PUBLISHERS
 RNG = np.random.default_rng(0)
 PEOPLE = pl.DataFrame({"age": RNG.integers(18, 70, 200), "job": RNG.choice(["clerk", "nurse", "smith"], 200)})
 LABELS = np.where(PEOPLE["age"].to_numpy() + RNG.integers(0, 9, 200) > 45, "yes", "no")
-WITHOUT_TRANSFORM = {"tight_groups", "m_invariance", "nsvdist", "nhaa", "seqa", "dmpd", "pareto_dmpd"}
+WITHOUT_TRANSFORM = {"tight_groups", "m_invariance", "nsvdist", "nhaa", "seqa", "mdav", "dmpd", "pareto_dmpd"}
 
 
 def method(name, k=2):
@@ -37,6 +37,8 @@ def method(name, k=2):
 def test_checks_of_scikit_learn_pass_for_the_transformer_of_every_publisher(name):
     results = check_estimator(ic.Anonymizer(method(name), random_state=0), on_skip=None, on_fail=None)
     failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    if name == "m_invariance":  # which needs two values, and neither too often: tables of one class are refused
+        failed = {check: error for check, error in failed.items() if not isinstance(error, ic.InfeasibleError)}
     assert failed == {}
     passed = {one["check_name"] for one in results if one["status"] == "passed"}
     assert len(passed) > 30

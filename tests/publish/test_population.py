@@ -33,10 +33,10 @@ SCHEMA = ic.Schema(
 def test_the_example_of_the_paper():
     """T* = {(47***, *, America): b, c, f; (48***, *, Europe): h, i} is (1/2, 2/3)-present in P."""
     asked = ic.Population(people=PUBLIC, presence=(0.5, 2 / 3))
-    release = ic.Lattice(k=1, suppress=0).publish(PUBLIC[IN], SCHEMA, population=asked)
+    release = ic.Lattice(k=1, suppress=0).publish(PUBLIC[IN], SCHEMA, within=asked)
     assert sorted(release.frame.rows()) == [("47***", "*", "America")] * 3 + [("48***", "*", "Europe")] * 2
     assert measure(release, PUBLIC) == (3, 0.5, 2 / 3)
-    verdict = release.verify(PUBLIC[IN], population=asked)
+    verdict = release.verify(PUBLIC[IN], within=asked)
     assert verdict.ok
     assert (verdict.levels["k_map"], verdict.levels["presence_least"], verdict.levels["presence_most"]) == (
         3,
@@ -44,7 +44,7 @@ def test_the_example_of_the_paper():
         2 / 3,
     )
     for closer in ((0.51, 0.67), (0.5, 0.66)):
-        wrong = release.verify(population=ic.Population(people=PUBLIC, presence=closer))
+        wrong = release.verify(within=ic.Population(people=PUBLIC, presence=closer))
         assert [violation.split(":")[0] for violation in wrong.violations] == ["presence"]
 
 
@@ -102,7 +102,7 @@ def test_plain_counting(drawn, k, method, domains, seed):
         return
     found = measure(release, people)
     assert found == pytest.approx(count(release, people))
-    verdict = release.verify(frame, population=ic.Population(people=people, k_map=1))
+    verdict = release.verify(frame, within=ic.Population(people=people, k_map=1))
     told = [verdict.levels[name] for name in ("k_map", "presence_least", "presence_most")]
     assert told == pytest.approx(list(found))
     assert release.manifest.rows.released == 0 or found.k_map >= k
@@ -126,18 +126,18 @@ def test_every_method_keeps_what_is_asked_of_a_population(name):
     frame = everybody[:60]
     for asked in ({"k_map": 20}, {"presence": (0, 0.5)}, {"k_map": 15, "presence": (0, 0.6)}):
         within = ic.Population(people=everybody, **asked)
-        release = ic.publish(frame, OF_PEOPLE, method=name, k=2, seed=1, population=within)
+        release = ic.publish(frame, OF_PEOPLE, method=name, k=2, seed=1, within=within)
         k_map, _, most = count(release, everybody)
         assert k_map >= asked.get("k_map", 1)
         assert most <= asked.get("presence", (0, 9))[1] + 1e-9
-        assert release.verify(frame, population=within).ok
+        assert release.verify(frame, within=within).ok
         assert 2 <= release.manifest.k <= 60
 
 
 def test_violations_are_found_in_folders(tmp_path):
     everybody = people()
     within = ic.Population(people=everybody, k_map=12, presence=(0, 0.5))
-    release = ic.Mondrian(k=2).publish(everybody[:60], OF_PEOPLE, seed=1, population=within)
+    release = ic.Mondrian(k=2).publish(everybody[:60], OF_PEOPLE, seed=1, within=within)
     release.save(tmp_path / "out")
     asked = {"k_map": 12, "presence": (0, 0.5)}
     assert ic.verify(tmp_path / "out", everybody[:60], population=everybody, **asked).ok
@@ -193,12 +193,12 @@ def test_what_is_refused():
         with pytest.raises(ic.ParameterError, match=fact):
             ic.Population(people=everybody, **odd)
     with pytest.raises(ic.InfeasibleError, match="k_map = 31"):
-        ic.Mondrian(k=2).publish(everybody, OF_PEOPLE, population=ic.Population(people=everybody, k_map=31))
+        ic.Mondrian(k=2).publish(everybody, OF_PEOPLE, within=ic.Population(people=everybody, k_map=31))
     within = ic.Population(people=everybody.drop("zip"), k_map=2)
     with pytest.raises(ic.SchemaError, match="no column 'zip'"):
-        ic.Mondrian(k=2).publish(everybody, OF_PEOPLE, population=within)
+        ic.Mondrian(k=2).publish(everybody, OF_PEOPLE, within=within)
     with pytest.raises(ic.IncompatibleError, match="publishes no rows with cells"):
-        ic.DMPD(k=2).publish(everybody, OF_PEOPLE, population=ic.Population(people=everybody, k_map=2))
+        ic.DMPD(k=2).publish(everybody, OF_PEOPLE, within=ic.Population(people=everybody, k_map=2))
     with pytest.raises(ic.InputError, match="none was given"):
         ic.verify("nowhere", k_map=2)
 

@@ -97,7 +97,7 @@ def publish(
     output: str | Path | None = None,
     memory: str | int | None = None,
     master: str | None = None,
-    population: Population | None = None,
+    within: Population | None = None,
     **parameters: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Publish a frame by the method of this name; see `methods` for names and what each promises.
@@ -111,13 +111,13 @@ def publish(
     ``"streamed"`` goes by way of the disk and takes no more than `memory` (``"4GB"``); `frame` may then be the name of
     a Parquet or text file, a folder of them, or a lazy frame. ``"spark"``, which a frame of Spark asks for by itself,
     works on a cluster, or with `master` (``"local[2]"``) in a session of its own. See docs/scale.md. Only the
-    local engine looks at a `population`.
+    local engine looks at a population (`within`).
     """
     chosen = make(method or default_method(schema), **parameters)
     if engine == "local" and is_spark_frame(frame):
         engine = "spark"
     if engine != "local":
-        if population is not None:
+        if within is not None:
             fact = "A population was given, and only the engine 'local' looks at one"
             raise ParameterError(fact, "leave out engine, output and memory, or the population")
         engines = import_module(_ENGINES)  # a room above: loaded by name
@@ -129,4 +129,5 @@ def publish(
     if unused:
         fact = f"Parameter {unused[0]} is for other engines than 'local'"
         raise ParameterError(fact, "use engine='streamed', or save what publish returns: release.save(...)")
-    return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains, population=population)
+    more = {} if within is None else {"within": within}
+    return chosen.publish(frame, schema, seed=seed, progress=progress, domains=domains, **more)

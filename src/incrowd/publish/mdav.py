@@ -17,7 +17,8 @@ the order of values is taken.
 
 >>> import incrowd as ic, polars as pl
 >>> people = pl.DataFrame({"age": [21, 22, 23, 61, 62, 66], "pay": [10, 12, 11, 40, 41, 45]})
->>> release = ic.Microaggregation(k=3).publish(people, ic.Schema(quasi=["age", "pay"]), seed=1)
+>>> schema = ic.Schema(quasi={"age": ic.Intervals(), "pay": ic.Intervals()})
+>>> release = ic.Microaggregation(k=3).publish(people, schema, seed=1)
 >>> release.means(people).unique().sort("age").rows()
 [(22.0, 11.0), (63.0, 42.0)]
 """

@@ -152,7 +152,7 @@ class Publisher(ABC, Generic[AnyRelease]):
         seed: int | None = None,
         progress: Progress | None = None,
         domains: str = "joined",
-        population: Population | None = None,
+        within: Population | None = None,
     ) -> AnyRelease:
         """Publish a frame.
 
@@ -170,9 +170,9 @@ class Publisher(ABC, Generic[AnyRelease]):
         domains
             ``"joined"``: the manifest tells no value and no count that fewer than k rows share. ``"exact"``: it lists
             every value of the quasi-identifiers and how often it occurs, rare ones too, as the literature does.
-        population
-            Everybody who could be in the table, and what has to hold among them; see `Population`. The k of the release
-            is then the one that this takes.
+        within
+            The population: everybody who could be in the table, and what has to hold among them; see `Population`. The
+            k of the release is then the one that this takes.
 
         Returns
         -------
@@ -183,13 +183,13 @@ class Publisher(ABC, Generic[AnyRelease]):
         report = progress or (lambda _stage, _done, _total: None)
         run = Run(io.to_polars(frame), schema, seed, report, domains, io.kind_of(frame))
         method = self.settled(schema)
-        if population is None:
+        if within is None:
             return method._release(run)
         if not isinstance(method, CellPublisher) or "k" not in method.get_params():
             fact = f"Method {self.name!r} publishes no rows with cells, which people of a population fit or not"
             raise IncompatibleError(fact, "use a method that generalizes rows, or leave the population out")
         k = int(method.get_params()["k"])
-        return publish_within(lambda k: replace(method, k=k)._release(run), k, population)  # type: ignore[call-arg,return-value]
+        return publish_within(lambda k: replace(method, k=k)._release(run), k, within)  # type: ignore[call-arg,return-value]
 
     @abstractmethod
     def _release(self, run: Run) -> AnyRelease:

@@ -132,17 +132,17 @@ class Release(ABC):
         original: Any = None,  # noqa: ANN401
         *,
         promises_only: bool = False,
-        population: Any = None,  # noqa: ANN401
+        within: Any = None,  # noqa: ANN401
     ) -> Verdict:
         """Check every promise by code that shares nothing with the method; with the original, all of it.
 
         `promises_only` leaves out what no promise depends on: how many released rows fit each original. With a
-        `population` (an `incrowd.Population`), what that asks for is checked as well.
+        `within` (an `incrowd.Population`), what that asks for is checked as well.
         """
         from incrowd.verify.core import check  # noqa: PLC0415
         from incrowd.verify.population import Within  # noqa: PLC0415
 
-        asked = population
+        asked = within
         within = None if asked is None else Within(io.to_polars(asked.people), asked.k_map, asked.presence)
 
         return check(

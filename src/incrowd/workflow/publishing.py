@@ -236,7 +236,7 @@ def publish(
             book.refuse(frame, [*roles.quasi, *roles.secrets], own)  # before a search that takes long
         within = None if population is None else _population(population, roles, reading, k_map, presence, work)
         make_release = (
-            partial(publisher.publish, population=within)
+            partial(publisher.publish, within=within)
             if previous is None
             else _next_of_series(publisher, previous, given)
         )
