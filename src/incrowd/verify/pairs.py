@@ -23,7 +23,7 @@ SAMPLE = 200_000
 SHOWN, NUMBER = "", " "
 """Names that no column has: of what stands for an original, and how often a pair occurs."""
 
-MANY = 4_000_000
+MANY = 2_000_000
 """Pairs that are collected before equal ones are joined; if they are still more than half of it, they are spilled."""
 
 

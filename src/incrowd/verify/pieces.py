@@ -29,7 +29,7 @@ from incrowd.verify.rare import check_counts_and_rare
 from incrowd.verify.row_map import NOBODY
 from incrowd.verify.verdict import Findings
 
-PIECE = 4_000_000
+PIECE = 1_000_000
 """Released rows, about, whose pairs are looked at together."""
 
 
