@@ -1,5 +1,6 @@
 """Several sensitive columns: every limit of each of them, judged by plain code on what is published."""
 
+import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from math import log
@@ -284,3 +285,12 @@ def test_a_release_without_a_sensitive_column_counts_nothing():
     release = ic.Mondrian(k=3).publish(frame, ic.Schema(quasi={"age": ic.Intervals()}, rest="drop"), seed=1)
     assert release.sensitive_counts().tolist() == []
     assert release.each_secret() == [release]
+
+
+def test_columns_told_in_several_forms_are_refused(tmp_path):
+    ic.Mondrian(k=4).publish(people(60), PLAIN, seed=1).save(tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    told["sensitive"][1] |= {"form": "counts", "values": ["a"], "counts": [60]}
+    path.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    assert any("told in several forms" in violation for violation in ic.verify(tmp_path / "out").violations)

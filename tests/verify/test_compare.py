@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.verify.assignment import alike
+from incrowd.verify.assignment import alike, number_together
 from incrowd.verify.compare import as_text, equal_values, is_comparable, read_like
 
 DAY, TIME = date(2001, 2, 3), datetime(2001, 2, 3, 4, 5, 6)
@@ -97,3 +97,11 @@ def test_text_is_read_as_the_type_that_was_published():
         (pl.Series(["a", "b"]), pl.Series(["a", "b"])),
     ):
         assert [side.to_list() for side in alike(published, own)] == [alike(published, own)[0].to_list()] * 2
+
+
+def test_rows_that_are_equal_in_two_frames_have_one_number_and_a_missing_value_is_no_other():
+    a = pl.DataFrame({"x": [None, "a", "b"], "y": [1, 1, None]})
+    b = pl.DataFrame({"x": ["a", None, "b"], "y": [1, 1, 1]})
+    number = number_together(a, b).tolist()
+    assert number[3:5] == [number[1], number[0]]
+    assert len(set(number)) == 4
