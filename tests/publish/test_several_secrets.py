@@ -96,7 +96,8 @@ LIMITS = st.fixed_dictionaries(
 def test_groups_keep_the_limits_of_each_column(name, n, seed, k, ill, faith):
     frame, each = people(n, seed), {"ill": ill, "faith": faith}
     given = {key: {c: own[key] for c, own in each.items() if key in own} for key in ("l", "t", "alpha")}
-    method = make(name, k=k, **{key: own for key, own in given.items() if own})
+    anything = {"delta_c": None, "delta_d": None, "keep_values": False} if name == "iacc" else {}
+    method = make(name, k=k, **{key: own for key, own in given.items() if own}, **anything)
     whole = all(keeps(frame[c].to_list(), frame[c].to_list(), **own) for c, own in each.items())
     if n < k or not whole:
         with pytest.raises(ic.InfeasibleError):
