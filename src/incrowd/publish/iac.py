@@ -20,7 +20,7 @@ from incrowd.domains import limits
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.hierarchy import Codes
 from incrowd.kernels.groups import count_by_group, label_groups
-from incrowd.kernels.limits import SIZE, groups_hold, unions_hold
+from incrowd.kernels.limits import SIZE, Limits, groups_hold, unions_hold
 from incrowd.losses import information_of_sums, normalized_divergence
 from incrowd.privacy import Privacy
 from incrowd.publish.publisher import Choice, Progress
@@ -201,10 +201,13 @@ class Suppression:
     together: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, generalized: Generalized, privacy: Privacy, whole: Table | None = None) -> Suppression:
-        """Order the groups of a table, which may be a part of a `whole`, by what this privacy asks for besides k."""
+    def of(cls, generalized: Generalized, privacy: Privacy, bounds: Limits | None = None) -> Suppression:
+        """Order the groups of a table by what this privacy asks for besides k.
+
+        `bounds` are the limits of the whole table that this one may be a part of; by default its own.
+        """
         table, n_groups = generalized.table, len(generalized.sizes)
-        bounds = limits(privacy, whole or table)
+        bounds = bounds or limits(privacy, table)
         asked = bounds.whole.copy()
         asked[0, SIZE] = 1
         bounds = bounds._replace(whole=asked)

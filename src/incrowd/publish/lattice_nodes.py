@@ -20,7 +20,9 @@ import polars as pl
 
 from incrowd import plots
 from incrowd.coding import Table
+from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, InfeasibleError
+from incrowd.kernels.limits import Limits
 from incrowd.losses import Cells, loss
 from incrowd.privacy import Privacy
 from incrowd.publish.iac import Generalized, Suppression, at_levels, n_levels
@@ -99,12 +101,12 @@ def explore(
 ) -> tuple[Nodes, Found]:
     """Return all nodes that there was time for, and the best one of them."""
     most, rows, best = suppress * table.n_rows, [], None
-    heights = _heights(table)
+    heights, bounds = _heights(table), limits(privacy, table)
     for at, height in enumerate(heights):
         progress("nodes", at, len(heights))
         if best is not None and end is not None and time.monotonic() > end:
             break
-        found = _look(table, height, privacy, k, name)
+        found = _look(table, height, privacy, bounds, k, name)
         n_left = int(found.left.sum())
         rows.append((*height, sum(height), n_left, found.loss, n_left <= most))
         if n_left <= most and (best is None or found.loss < best.loss - SAME * abs(best.loss)):
@@ -133,10 +135,10 @@ def _heights(table: Table) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda node: -sum(node))
 
 
-def _look(table: Table, height: tuple[int, ...], privacy: Privacy, k: int, name: str) -> Found:
+def _look(table: Table, height: tuple[int, ...], privacy: Privacy, bounds: Limits, k: int, name: str) -> Found:
     levels = [n_levels(hierarchy) - own for hierarchy, own in zip(table.hierarchies, height, strict=True)]
     generalized = at_levels(table, levels)
-    suppression = Suppression.of(generalized, privacy, table)
+    suppression = Suppression.of(generalized, privacy, bounds)
     gone = np.zeros(len(generalized.sizes), np.bool_)
     gone[suppression.order[: suppression.at(k)]] = True
     left = gone[generalized.group_of]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from incrowd.coding import Table
+from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, InfeasibleError
 from incrowd.kernels.groups import label_groups
 from incrowd.kernels.lattice import Rows, small_groups
+from incrowd.kernels.limits import Limits
 from incrowd.losses import cell_loss
 from incrowd.privacy import Privacy
 from incrowd.publish.iac import Generalized, Suppression, at_levels, level_bounds, n_levels
@@ -92,6 +95,11 @@ class Search:
     rows: Rows
     all_of: Floats
     least: Floats
+
+    @cached_property
+    def bounds(self) -> Limits:
+        """Limits of the whole table, which hold in every part of it."""
+        return limits(self.privacy, self.whole)
 
     @classmethod
     def of(
@@ -181,7 +189,7 @@ class Search:
         generalized = at_levels(
             self.table, [int(line - start) + 1 for line, start in zip(lines, self.starts, strict=True)]
         )
-        suppression = Suppression.of(generalized, self.privacy, self.whole)
+        suppression = Suppression.of(generalized, self.privacy, self.bounds)
         gone = np.zeros(len(generalized.sizes), np.bool_)
         gone[suppression.order[: suppression.at(self.k)]] = True
         left = gone[generalized.group_of]

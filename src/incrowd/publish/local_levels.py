@@ -160,7 +160,7 @@ class Rounds:
         """Return a node with what of its rows is left over, so that these keep the constraints as one group."""
         levels = (self.lines[node] - self.search.starts + 1).tolist()
         generalized = at_levels(part_of(self.table, self.rows), levels)
-        suppression = Suppression.of(generalized, self.search.privacy, self.table)
+        suppression = Suppression.of(generalized, self.search.privacy, self.search.bounds)
         gone = np.zeros(len(generalized.sizes), np.bool_)
         gone[suppression.order[: suppression.at(self.search.k)]] = True
         return Found(generalized, gone[generalized.group_of], 0.0, 0)
