@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd import io
-from incrowd.verify import row_map
+from incrowd.verify import pairs, row_map
 from incrowd.verify.streamed import verify_dataset
 from streamed_tables import SCHEMA, people, publish
 
@@ -216,3 +217,16 @@ def test_row_numbers_are_looked_up_whatever_the_pieces(tmp_path, monkeypatch):
     assert found == expected.tolist()
     assert others == [10 * n for n in found if n != row_map.NOBODY]
     assert deal.problems == []
+
+
+@pytest.mark.parametrize(
+    ("batches", "expected"),
+    [([["x", "y"]], [("note", "id")]), ([["x"], ["y"]], [("note", "id")]), ([["x", "x"], ["x"]], [])],
+)
+def test_a_column_repeats_another_however_the_rows_come(batches, expected):
+    frames = [pl.DataFrame({"note": values, "id": values}) for values in batches]
+    claims = SimpleNamespace(quasi=[], other=["note"], secrets=[])
+    repeats = pairs._Repeats(claims, SimpleNamespace(columns=["note", "id"], iterate=lambda _columns: iter(frames)))
+    for frame in frames:
+        repeats.look(frame)
+    assert repeats.found() == expected
