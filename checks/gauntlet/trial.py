@@ -59,6 +59,9 @@ def asked_of(case: Case) -> Asked:
     )
 
 
+_OF_THE_TABLE = ("SchemaError", "HierarchyError")  # whatever is asked of the method, the table is no good
+
+
 def try_case(case: Case, folder: Path) -> Outcome:
     """Publish a case, save it, judge what was saved, and remove it again."""
     before = case.frame.clone()
@@ -113,7 +116,7 @@ def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:
     left = [path.name for path in folder.parent.iterdir() if folder.name in path.name]
     if left:
         return Outcome("escaped", f"{type(error).__name__} left {', '.join(left)} behind")
-    if case.must is not None and type(error).__name__ not in (case.must, "SchemaError"):  # or the table is no good
+    if case.must is not None and type(error).__name__ not in (case.must, *_OF_THE_TABLE):
         return Outcome("escaped", f"{type(error).__name__} in place of {case.must}: {str(error)[:200]}")
     if isinstance(error, VerificationError) and not case.copied and not _by_chance(case, error):
         return Outcome("escaped", f"VerificationError: {' | '.join(error.violations)[:300]}")
