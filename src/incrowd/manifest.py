@@ -17,6 +17,7 @@ FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE = 2, 3, 4  # of several sensitive colu
 FORMAT_OF_SERIES, FORMAT_OF_RANGES = 5, 6  # the last: sensitive numbers in ranges, whatever else there is
 FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES, FORMAT_OF_RANGES)
 ROWS, PROJECTIONS = "rows", "projections"
+GROUPS, OVERLAPPING, JOINED = "groups", "overlapping cells", "joined tables"  # what hides people
 
 _NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"),
             "beta": ("beta", "enhanced"), "delta": ("delta",), "m": ("m",), "concealment": ("k",)}  # fmt: skip
@@ -300,6 +301,37 @@ class Manifest:
     incrowd: str
     polars: str
     payload: ClassVar[str]
+    domains: str | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def crowds(self) -> str:
+        """What hides people: `GROUPS` of equal rows, `OVERLAPPING` cells, or `JOINED` tables."""
+        raise NotImplementedError
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of the columns by which people could be recognized."""
+        raise NotImplementedError
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """Names of the columns that promises about values are about."""
+        raise NotImplementedError
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """Names of the columns that are published as they came."""
+        raise NotImplementedError
+
+    @property
+    def class_name(self) -> str | None:
+        """Name of the column that classifiers predict."""
+        raise NotImplementedError
+
+    def belief_about(self, name: str) -> float:
+        """Return the largest share of a value of one of the secrets that is promised; 1 where nothing is."""
+        raise NotImplementedError
 
     @property
     def k(self) -> int:
@@ -391,6 +423,35 @@ class RowsManifest(Manifest):
         return self.recoding == "homogeneous"
 
     @property
+    def crowds(self) -> str:
+        """What hides people."""
+        return GROUPS if self.homogeneous else OVERLAPPING
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers."""
+        return tuple(column.name for column in self.quasi)
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """Names of the sensitive columns."""
+        return tuple(secret.name for secret in self.secrets)
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """Names of the columns that are published as they came."""
+        return self.other
+
+    @property
+    def class_name(self) -> str | None:
+        """Name of the column that classifiers predict."""
+        return self.target
+
+    def belief_about(self, name: str) -> float:
+        """Return the largest share of a value of one sensitive column that is promised; 1 where nothing is."""
+        return self.about(name).belief
+
+    @property
     def sensitive(self) -> Sensitive | None:
         """The sensitive column, of a release with at most one; `about` makes such a manifest of any other."""
         assert len(self.secrets) < 2
@@ -410,7 +471,7 @@ class RowsManifest(Manifest):
     @property
     def recognized_by(self) -> list[str]:
         """Names of the quasi-identifiers and the sensitive columns."""
-        return [*(q.name for q in self.quasi), *(secret.name for secret in self.secrets)]
+        return [*self.known, *self.secret_names]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the keys in the order of docs/release-format.md."""
@@ -454,8 +515,36 @@ class ProjectionsManifest(Manifest):
     quasi_sets: tuple[tuple[str, ...], ...]
     parts: tuple[tuple[str, ...], ...]
     columns: tuple[Shown, ...]
-    left_out: tuple[str, ...]
     payload: ClassVar[str] = PROJECTIONS
+
+    @property
+    def crowds(self) -> str:
+        """What hides people."""
+        return JOINED
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of all columns by which people could be recognized, published or not."""
+        return tuple(dict.fromkeys(name for names in self.quasi_sets for name in names))
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """Name of the class, where it is sensitive or something is promised about it."""
+        return (self.target.name,) if self.target.role == "sensitive" or self.belief < 1 else ()
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """Names of the columns that are published as they came."""
+        return tuple(column.name for column in self.columns if column.role == "other")
+
+    @property
+    def class_name(self) -> str:
+        """Name of the column that classifiers predict."""
+        return self.target.name
+
+    def belief_about(self, _name: str) -> float:
+        """Return the largest share of a class that is promised; 1 where nothing is."""
+        return self.belief
 
     @property
     def recognized_by(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.manifest import Manifest, ProjectionsManifest, RowsManifest
+from incrowd.manifest import JOINED, OVERLAPPING, Manifest
 
 _ROLES = (
     "The promise is about the columns that the owner named as those by which people could be recognized. Whether that "
@@ -25,6 +25,7 @@ _OVERLAP = (
     "Cells of different rows overlap here. Somebody who knows everybody's values and matches people and rows may find "
     "a person's row more often than once in k times; what the row then tells is about a crowd."
 )
+_LINKING = {OVERLAPPING: (_OVERLAP,), JOINED: (_PAIRS,)}
 _PATTERNS = (
     "A useful table shows patterns, such as which age goes with which value. Whoever learns such a pattern can guess "
     "about anybody, also about people who are not in the table. That is what the table is for, and no promise is "
@@ -50,30 +51,13 @@ _TRIED = (
 
 def limits_of(manifest: Manifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return headings with sentences: singling out, linkability, inference, and what a report cannot say."""
-    link = [_ALONE]
-    if isinstance(manifest, ProjectionsManifest):
-        link.append(_PAIRS)
-    elif isinstance(manifest, RowsManifest) and not manifest.homogeneous:
-        link.append(_OVERLAP)
+    named = [_UNPROTECTED if manifest.belief_about(name) >= 1 else _SHARE for name in manifest.secret_names]
+    values = [limit.format(name=name) for limit, name in zip(named, manifest.secret_names, strict=True)]
+    if len(values) > 1 and not any(promise.others_known for promise in manifest.guarantees):
+        values.append(_TOGETHER)
     return (
-        ("Singling out", (_ROLES, _OTHERS) if _has_others(manifest) else (_ROLES,)),
-        ("Linkability", tuple(link)),
-        ("Inference", (*_about_values(manifest), _PATTERNS)),
+        ("Singling out", (_ROLES, _OTHERS) if manifest.untouched else (_ROLES,)),
+        ("Linkability", (_ALONE, *_LINKING.get(manifest.crowds, ()))),
+        ("Inference", (*values, _PATTERNS)),
         ("What this report is", (_REVIEW, _TRIED)),
     )
-
-
-def _has_others(manifest: Manifest) -> bool:
-    if isinstance(manifest, ProjectionsManifest):
-        return any(column.role == "other" for column in manifest.columns)
-    return isinstance(manifest, RowsManifest) and bool(manifest.other)
-
-
-def _about_values(manifest: Manifest) -> tuple[str, ...]:
-    if isinstance(manifest, ProjectionsManifest):
-        return ((_UNPROTECTED if manifest.belief >= 1 else _SHARE).format(name=manifest.target.name),)
-    assert isinstance(manifest, RowsManifest)
-    names = [secret.name for secret in manifest.secrets]
-    told = [(_UNPROTECTED if manifest.about(name).belief >= 1 else _SHARE).format(name=name) for name in names]
-    known = any(promise.others_known for promise in manifest.guarantees)
-    return (*told, _TOGETHER) if len(names) > 1 and not known else tuple(told)

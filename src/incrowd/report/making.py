@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from incrowd.errors import IncrowdError
-from incrowd.manifest import Manifest, RowsManifest
+from incrowd.manifest import Manifest
 from incrowd.publish import find_publisher
 from incrowd.report.summary import Making
 
@@ -35,7 +35,7 @@ def making_of(manifest: Manifest, files: Mapping[str, str]) -> Making:
         ("Promises", manifest.promises or "none"),
         ("Missing values", policy.get(manifest.missing.policy, manifest.missing.policy)),
     ]
-    if isinstance(manifest, RowsManifest):
+    if manifest.domains is not None:
         kinds = {"joined": "no value and no count of fewer than k people", "exact": "every value and every count"}
         facts.append(("The manifest lists", kinds.get(manifest.domains, manifest.domains)))
     facts += [("Version of incrowd", manifest.incrowd), ("Version of polars", manifest.polars)]
@@ -66,7 +66,7 @@ def command_of(manifest: Manifest) -> str:
     for key, value in own.items():
         if key not in _OPTIONS:
             words += ["--set", f"{key}={_written(value)}"]
-    if isinstance(manifest, RowsManifest) and manifest.domains == "exact":
+    if manifest.domains == "exact":
         words += ["--domains", "exact"]
     return shlex.join([*words, "-o", "release"])
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from incrowd.errors import counted
-from incrowd.manifest import Guarantee, Manifest, ProjectionsManifest, RowsManifest
+from incrowd.manifest import GROUPS, JOINED, OVERLAPPING, Guarantee, Manifest, ProjectionsManifest, RowsManifest
 from incrowd.report.summary import Promise
 
 _MOST_NAMES = 12
+_NOBODY = "This file hides nobody: its smallest crowd is one person."
+_CROWDS = {JOINED: "combination of values by which people could be recognized is shared by at least {k} rows"}
+_KNOWN = dict.fromkeys((GROUPS, OVERLAPPING), "People could be recognized by (generalized)")
+_KNOWN |= {JOINED: "People could be recognized by"}
 
 
 def promise_of(manifest: Manifest) -> Promise:
     """Say what a release promises, and which columns that is about."""
-    if isinstance(manifest, ProjectionsManifest):
-        return Promise(_of_projections(manifest), _points(manifest, [manifest.target.name]), _projected_roles(manifest))
-    assert isinstance(manifest, RowsManifest)
-    points = _points(manifest, [secret.name for secret in manifest.secrets])
-    return Promise(_of_rows(manifest), points, _roles(manifest))
+    return Promise(_sentence(manifest), _points(manifest), _roles(manifest))
 
 
 def listed(names: Sequence[str], *, most: int = _MOST_NAMES) -> str:
@@ -34,20 +35,26 @@ def listed(names: Sequence[str], *, most: int = _MOST_NAMES) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _of_rows(manifest: RowsManifest) -> str:
-    known = [column.name for column in manifest.quasi]
-    if manifest.k == 1:
-        return "This file hides nobody: its smallest crowd is one person."
-    for guarantee in manifest.guarantees:
-        if guarantee.kind == "lkc":
-            some = counted(int(guarantee.L or 1), "value", "values")
-            head = f"Somebody who knows any {some} of a person, of {listed(known)}, finds at least {manifest.k} rows "
-            return head + f"of this file that fit that person{_about_values(manifest, 'among them')}."
-    if manifest.homogeneous:
-        head = f"By {listed(known)}, nobody in this file can be told apart from at least "
-        head += counted(manifest.k - 1, "other person", "other people")
-        return f"{head}{_about_values(manifest, 'in such a crowd')}."
-    head = f"By {listed(known)}, every row of this file fits at least {manifest.k} people of the original table"
+def _sentence(manifest: Manifest) -> str:
+    return _SENTENCES[manifest.crowds](manifest)
+
+
+def _of_groups(manifest: RowsManifest) -> str:
+    few = _few_known(manifest)
+    if few or manifest.k == 1:
+        return few or _NOBODY
+    head = f"By {listed(manifest.known)}, nobody in this file can be told apart from at least "
+    head += counted(manifest.k - 1, "other person", "other people")
+    return f"{head}{_about_values(manifest, 'in such a crowd')}."
+
+
+def _of_overlapping(manifest: RowsManifest) -> str:
+    few = _few_known(manifest)
+    if few or manifest.k == 1:
+        return few or _NOBODY
+    head = (
+        f"By {listed(manifest.known)}, every row of this file fits at least {manifest.k} people of the original table"
+    )
     told = [secret.name for secret in manifest.secrets if secret.form != "exact"]
     if told:
         head += f", and what it says about {listed(told)} are shares of at least {manifest.k} people"
@@ -55,24 +62,34 @@ def _of_rows(manifest: RowsManifest) -> str:
     return f"{head}{_about_values(manifest, 'for one person')}."
 
 
+def _few_known(manifest: RowsManifest) -> str:
+    """Return the whole sentence where the promise is about whoever knows a few values; else nothing."""
+    for guarantee in manifest.guarantees if manifest.k > 1 else ():
+        if guarantee.kind == "lkc":
+            some = counted(int(guarantee.L or 1), "value", "values")
+            head = f"Somebody who knows any {some} of a person, of {listed(manifest.known)}, finds at least "
+            return head + f"{manifest.k} rows of this file that fit that person{_about_values(manifest, 'among them')}."
+    return ""
+
+
 def _about_values(manifest: RowsManifest, where: str) -> str:
     """Return the end of the sentence: the largest share of a sensitive value, if one is promised."""
-    limits = {secret.name: manifest.about(secret.name).belief for secret in manifest.secrets}
+    limits = {name: manifest.belief_about(name) for name in manifest.secret_names}
     parts = [
         f"no value of '{name}' has more than {belief:.1%} {where}" for name, belief in limits.items() if belief < 1
     ]
     return f"; and {', and '.join(parts)}" if parts else ""
 
 
-def _of_projections(manifest: ProjectionsManifest) -> str:
+def _of_tables(manifest: ProjectionsManifest) -> str:
     if manifest.k == 1:
         return "These tables hide nobody: their smallest crowd is one row."
-    known = list(dict.fromkeys(name for names in manifest.quasi_sets for name in names))
     if manifest.parts == ((),):
         return f"This file shows nothing but '{manifest.target.name}'; no other column is published."
     n = len(manifest.parts)
     tables = "this table" if n == 1 else f"each of these {n} tables"
-    head = f"By {listed(known)}, as far as they are published, everybody fits at least {manifest.k} rows of {tables}"
+    head = f"By {listed(manifest.known)}, as far as they are published, everybody fits at least {manifest.k} rows of "
+    head += tables
     head += f", and at least {manifest.k} joined rows of any two of them" if n > 1 else ""
     if manifest.belief < 1:
         head += f"; and in no such crowd of one table does a value of '{manifest.target.name}' have more than "
@@ -80,10 +97,13 @@ def _of_projections(manifest: ProjectionsManifest) -> str:
     return f"{head}."
 
 
-def _points(manifest: Manifest, secrets: Sequence[str]) -> tuple[str, ...]:
+_SENTENCES: dict[str, Callable[[Any], str]] = {GROUPS: _of_groups, OVERLAPPING: _of_overlapping, JOINED: _of_tables}
+
+
+def _points(manifest: Manifest) -> tuple[str, ...]:
+    secrets = manifest.secret_names
     secret = secrets[0] if secrets else None
-    crowd = "combination of values by which people could be recognized is shared by at least {k} rows"
-    whole = "row fits at least {k} people" if isinstance(manifest, RowsManifest) else crowd
+    whole = _CROWDS.get(manifest.crowds, "row fits at least {k} people")
     points = [_point(guarantee, secret, f"every {whole.format(k=guarantee.k)}") for guarantee in manifest.guarantees]
     if secret is None:
         points.append("No column was named as sensitive, so nothing is promised about what rows say.")
@@ -137,26 +157,13 @@ def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
     return f"{guarantee.text}: {kinds[str(guarantee.l_kind)]}."
 
 
-def _roles(manifest: RowsManifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    secret = tuple(secret.name for secret in manifest.secrets)
+def _roles(manifest: Manifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
     roles = [
-        ("People could be recognized by (generalized)", tuple(column.name for column in manifest.quasi)),
-        ("Sensitive (protected)", secret),
-        ("Published as they came (not protected)", manifest.other),
-        ("Never published", manifest.dropped),
-        ("The class, which classifiers predict", () if manifest.target is None else (manifest.target,)),
-    ]
-    return tuple((what, names) for what, names in roles if names)
-
-
-def _projected_roles(manifest: ProjectionsManifest) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    known = dict.fromkeys(name for names in manifest.quasi_sets for name in names)
-    sensitive = manifest.target.role == "sensitive"
-    roles = [
-        ("People could be recognized by", tuple(known)),
-        ("Published as they came (not protected)", tuple(c.name for c in manifest.columns if c.role == "other")),
+        (_KNOWN[manifest.crowds], manifest.known),
+        ("Sensitive", manifest.secret_names),
+        ("Published as they came (not protected)", manifest.untouched),
         ("Left out of all tables", manifest.left_out),
         ("Never published", tuple(name for name in manifest.dropped if name not in manifest.left_out)),
-        (f"The class, which classifiers predict{' (sensitive)' if sensitive else ''}", (manifest.target.name,)),
+        ("The class, which classifiers predict", (manifest.class_name,) if manifest.class_name else ()),
     ]
     return tuple((what, names) for what, names in roles if names)

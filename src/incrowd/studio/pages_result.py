@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from incrowd import io, workflow
 from incrowd.errors import InfeasibleError, MissingDependencyError, ParameterError
-from incrowd.manifest import RowsManifest
+from incrowd.manifest import GROUPS
 from incrowd.publish import default_method, find_publisher, methods, publisher_names
 from incrowd.report.adversaries import adversaries_of
 from incrowd.report.checks import title_of
@@ -89,7 +89,7 @@ def _about(project: Project, attacking: Job | None) -> dict[str, Any]:
     if project.latest is None:
         return {"sentence": "", "hidden": False, "attacked": ()}
     manifest = project.latest.publication.release.manifest
-    hidden = isinstance(manifest, RowsManifest) and manifest.homogeneous and manifest.k > 1
+    hidden = manifest.crowds == GROUPS and manifest.k > 1
     hidden = hidden and not any(guarantee.kind == "lkc" for guarantee in manifest.guarantees)
     done = attacking if attacking is not None and attacking.state == "done" else None
     lines = adversaries_of(done.result, manifest, Rating(manifest.k, exact=True), ()).lines if done else ()
