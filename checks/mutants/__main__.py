@@ -2,7 +2,7 @@
 
 ``./dev mutants [N] [ROOM ...]`` does it for a sample. Every mistake is planted in a copy of the tree, never in the tree
 itself. A mutant is killed when a test fails or runs far too long. Those that no test can notice are listed in
-``checks/survivors.toml`` with the reason, and left out.
+``checks/survivors.toml`` with the reason, and left out. So is what only runs on Spark: ``./dev slow`` tests it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _ABOUT = {
     ),
 }  # fmt: skip
 """Tests of other rooms that are about a room, too."""
+_ON_SPARK = ("verify/spark.py", "verify/spark_parts.py", "verify/spark_originals.py")
+"""What runs where no fork reaches, and is judged by the slow tests of Spark: only tried when it is asked for by name."""
 _PATIENCE = 6  # a mutant that takes this many times as long as the code without mistakes hangs
 _TOLD_EVERY = 50
 _START = 40.0  # seconds for imports and compiled kernels
@@ -135,7 +137,7 @@ def find(rooms: list[str]) -> list[Change]:
     package, found = ROOT / _PACKAGE, []
     for room in rooms:
         place = package / room
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        files = sorted(set(place.rglob("*.py")) - {package / name for name in _ON_SPARK}) if place.is_dir() else [place]
         found += [change for file in files for change in changes(package, str(file.relative_to(package)))]
     return found
 

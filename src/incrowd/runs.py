@@ -33,7 +33,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _SETTING = "INCROWD_WORKERS"
-_WORTH_THREADS = 20_000  # rows: with fewer, starting threads takes longer than they save
+_WORTH_THREADS = 100_000  # rows: with fewer, starting threads takes longer than they save
 _limit: ContextVar[int | None] = ContextVar("workers", default=None)
 
 
