@@ -132,7 +132,7 @@ def forge(draw, manifest, baskets):
         of_names(draw, kind, manifest, baskets, entry)
 
 
-@settings(max_examples=150)
+@settings(max_examples=4 * settings().max_examples)
 @given(BASKETS, st.integers(1, 3), st.integers(1, 3), st.data())
 def test_the_verifier_and_the_judge_agree(tmp_path_factory, original, k, m, data):
     folder = tmp_path_factory.mktemp("forged") / "out"

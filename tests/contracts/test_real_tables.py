@@ -67,6 +67,7 @@ def check(case, name):
 
 
 @pytest.mark.end_to_end
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", [case for case in CASES if not case[1]], ids=str)
 def test_cmc(case):
     check(case, "cmc")

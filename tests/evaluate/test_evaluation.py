@@ -110,7 +110,7 @@ def test_where_the_gain_is_uncertain_retention_has_no_interval_and_the_table_say
     assert row["retention"] is row["retention_low"] is row["retention_high"] is None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [3, 5])
 def test_tables_fit_a_hundred_columns(cv):
     found = ic.evaluate("mondrian", people(), SCHEMA, k=20, cv=cv, samples=2)

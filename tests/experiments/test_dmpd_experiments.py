@@ -172,6 +172,7 @@ def test_table_1_from_rows_to_report(small, tmp_path):
     assert {path.suffix for path in written} == {".json", ".md", ".svg"}
 
 
+@pytest.mark.slow
 def test_rivals_report(small, monkeypatch):
     monkeypatch.setattr(dmpd_rivals, "TOPS", (5,))
     found = run_experiment(experiment("dmpd-table6"), Options(quick=True))
