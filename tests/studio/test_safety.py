@@ -239,7 +239,7 @@ def test_the_folder_is_private_and_gone_at_the_end(tmp_path):
 
 
 def test_work_in_progress_ends_with_the_studio(tmp_path):
-    lines = (f"{i % 83},{i % 997},{'abcdef'[i % 6]},{'xy'[i % 2]}\n" for i in range(4000))
+    lines = (f"{i % 83},{i % 997},{'abcdef'[i % 6]},{'xy'[i % 2]}\n" for i in range(1000))
     studio = Studio(tmp_path)
     with studio.client() as client:
         answer = sent(studio, client, ("age,zip,job,ill\n" + "".join(lines)).encode())

@@ -50,7 +50,7 @@ def by_hand(names: list[str]) -> ic.Schema:
     return ic.Schema(quasi=quasi, sensitive="severity", identifiers=["case"], types=types, missing_codes=codes)
 
 
-@pytest.mark.parametrize("n", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [2_500, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_the_proposal_is_nearly_as_good_as_a_schema_by_hand(tmp_path, n):
     table = accidents(n)
     table.write_csv(tmp_path / "accidents.csv")
