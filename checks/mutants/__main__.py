@@ -151,7 +151,8 @@ def unjudged(everything: list[Change], rooms: list[str]) -> list[Change]:
     listed = tomllib.loads(JUDGED.read_text())["judged"] if JUDGED.exists() else []
     left = everything
     for one in listed:
-        if not any(Path(one["path"]).is_relative_to(room) for room in rooms):
+        asked = any(Path(one["path"]).is_relative_to(room) for room in rooms)
+        if not asked or (one["path"] in _ON_SPARK and one["path"] not in rooms):
             continue
         meant = [c for c in everything if c.key[:2] == (one["path"], one["was"]) and one.get("now", c.now) == c.now]
         places = {change.lines for change in meant} if "now" not in one else meant
