@@ -40,7 +40,7 @@ _ABOUT = {
 }  # fmt: skip
 """Tests of other rooms that are about a room, too."""
 _ON_SPARK = ("verify/spark.py", "verify/spark_parts.py", "verify/spark_originals.py")
-"""What runs where no fork reaches, and is judged by the slow tests of Spark: only tried when it is asked for by name."""
+"""What runs where no fork reaches: the slow tests of Spark judge it, and it is tried only when asked for by name."""
 _PATIENCE = 6  # a mutant that takes this many times as long as the code without mistakes hangs
 _TOLD_EVERY = 50
 _START = 40.0  # seconds for imports and compiled kernels
