@@ -15,7 +15,7 @@ import polars as pl
 from incrowd.coding.cleaning import coded_columns, refuse_empty
 from incrowd.errors import HierarchyError, SchemaError, counted
 from incrowd.hierarchy import Hierarchy, Taxonomy
-from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Weights, as_leaves
+from incrowd.hierarchy.hierarchy import OUTSIDE, Codes, Weights, as_leaves, filled, present
 from incrowd.runs import in_threads
 from incrowd.schema import Schema
 
@@ -154,7 +154,7 @@ def code_classes(column: pl.Series | None) -> tuple[Codes | None, pl.Series]:
 
 def _class_codes(leaves: pl.Series, values: pl.Series) -> Codes:
     if leaves.dtype == pl.String:
-        codes = leaves.cast(pl.Enum(values.drop_nulls())).to_physical().cast(pl.Int32()) + values.null_count()
-        return codes.fill_null(0).to_numpy()
+        codes = leaves.cast(pl.Enum(present(values))).to_physical().cast(pl.Int32()) + values.null_count()
+        return filled(codes, 0).to_numpy()
     numbers = pl.Series(np.arange(len(values), dtype=np.int32))
     return leaves.replace_strict(values, numbers, return_dtype=pl.Int32()).to_numpy()

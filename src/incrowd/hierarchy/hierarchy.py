@@ -80,6 +80,16 @@ def count_missing(values: pl.Series) -> int:
     return values.null_count() + (int(values.is_nan().sum()) if values.dtype.is_float() else 0)
 
 
+def present(values: pl.Series) -> pl.Series:
+    """Return the values that are not null; to ask polars for that costs more than to see that there are none."""
+    return values.drop_nulls() if values.null_count() else values
+
+
+def filled(values: pl.Series, value: str | int) -> pl.Series:
+    """Put a value where there is none."""
+    return values.fill_null(value) if values.null_count() else values
+
+
 def convert(values: pl.Series, kind: str) -> pl.Series:
     """Bring values to a type; one that has no equal there becomes null (1.5 is no int, 3 is no date), as NaN does."""
     own = type_of(values)
@@ -140,7 +150,7 @@ def text(leaves: pl.Series) -> list[str]:
         return [MISSING if v is None else number_text(v) for v in leaves.to_list()]
     if leaves.dtype == pl.Boolean:
         return [MISSING if v is None else str(v).lower() for v in leaves.to_list()]
-    return leaves.cast(pl.String()).fill_null(MISSING).to_list()
+    return filled(leaves.cast(pl.String()), MISSING).to_list()
 
 
 def number_text(value: float) -> str:
@@ -219,7 +229,7 @@ class Hierarchy(ABC):
             ranks = self.encode(names.extend_constant(None, 1))
             return np.asarray(ranks[column.to_physical().cast(pl.Int32()).fill_null(len(names)).to_numpy()])
         values = convert(column, self.type)
-        known = self.leaves.drop_nulls()
+        known = present(self.leaves)
         first = self.n_leaves - len(known)
         codes = _rank_text(values, known) if self.type in ("str", "bool") else _rank_numbers(values, known)
         if first:
@@ -250,7 +260,7 @@ class Hierarchy(ABC):
 def _rank_text(values: pl.Series, known: pl.Series) -> Codes:
     names = known.cast(pl.String())
     found = values.cast(pl.String()).cast(pl.Enum(names), strict=False).to_physical()
-    return found.cast(pl.Int32()).fill_null(OUTSIDE).to_numpy(writable=True)
+    return filled(found.cast(pl.Int32()), OUTSIDE).to_numpy(writable=True)
 
 
 def _rank_numbers(values: pl.Series, known: pl.Series) -> Codes:
@@ -276,7 +286,7 @@ def _rank_numbers(values: pl.Series, known: pl.Series) -> Codes:
 
 def domain_of(column: pl.Series) -> pl.Series:
     """Return the distinct values of a column in order, without the missing one."""
-    return as_leaves(column).drop_nulls().unique().sort()
+    return present(as_leaves(column)).unique().sort()
 
 
 def require_values(column: pl.Series) -> None:

@@ -17,6 +17,7 @@ from incrowd.hierarchy.hierarchy import (
     count_missing,
     domain_of,
     leaves_to_data,
+    present,
     require_values,
     text,
     type_of,
@@ -78,14 +79,14 @@ class Intervals(Hierarchy):
         if leaves.n_unique() != len(leaves):
             fact = f"Intervals got {len(leaves) - leaves.n_unique()} values more than once"
             raise HierarchyError(fact, "list each value of the domain once")
-        known = leaves.drop_nulls()
+        known = present(leaves)
         if known.dtype not in (pl.String, pl.Boolean) and not known.is_sorted():
             fact = "Intervals got numbers or dates that are not in increasing order"
             raise HierarchyError(fact, "sort them")
         if known.dtype.is_float() and known.is_infinite().any():
             fact = "Intervals got an infinite number"
             raise HierarchyError(fact, "a range has finite ends")
-        self.leaves = leaves = pl.concat([leaves.filter(leaves.is_null()), known])
+        self.leaves = leaves = pl.concat([leaves.filter(leaves.is_null()), known]) if leaves.null_count() else leaves
         self._names = text(leaves)
         numeric = known.dtype.is_numeric() or known.dtype == pl.Date
         pos = known.to_physical().cast(pl.Float64()).to_numpy() if numeric else np.arange(len(known), dtype=np.float64)

@@ -42,7 +42,7 @@ class Rows:
     def __getitem__(self, name: str) -> pl.Series:
         """Return a column."""
         values, which = self.parts[name]
-        return (values if which is None else values.gather(which)).alias(name)
+        return (values if which is None else values[which]).alias(name)
 
     def select(self, names: Sequence[str]) -> pl.DataFrame:
         """Return some columns."""
@@ -57,4 +57,4 @@ def values_at(frame: Frame, name: str, rows: npt.NDArray[np.int64]) -> pl.Series
     if isinstance(frame, pl.DataFrame):
         return frame[name][rows]
     values, which = frame.parts[name]
-    return values.gather(rows if which is None else which[rows]).alias(name)
+    return values[rows if which is None else which[rows]].alias(name)
