@@ -35,7 +35,7 @@ _ABOUT = {
         "tests/baskets", "tests/privacy", "tests/publish/test_several_secrets.py",
         "tests/publish/test_concealment.py", "tests/engines/test_streamed.py", "tests/schema/test_missing_codes.py",
         "tests/release/test_elsewhere.py", "tests/engines/test_stored.py", "tests/publish/test_population.py",
-        "tests/publish/test_ranges.py",
+        "tests/publish/test_ranges.py", "tests/test_kept.py",
     ),
 }  # fmt: skip
 """Tests of other rooms that are about a room, too."""

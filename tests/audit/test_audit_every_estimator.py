@@ -14,7 +14,7 @@ from sklearn.utils import all_estimators
 
 import incrowd as ic
 from incrowd.audit.contents import known_models
-from incrowd.audit.steps import known_steps
+from incrowd.audit.steps import _CLOSE, difference, known_steps
 from incrowd.learn.spans import find_spans
 
 N = 90
@@ -124,3 +124,9 @@ def test_the_lists_of_estimators_are_of_this_scikit_learn():
     assert len(MODELS) > 90
     assert len(all_estimators("transformer")) > 60
     assert set(known_models()) <= set(MODELS)
+
+
+@pytest.mark.parametrize(("apart", "alike"), [(0.0, True), (_CLOSE, True), (1.5 * _CLOSE, False), (1.0, False)])
+def test_numbers_are_alike_up_to_rounding(apart, alike):
+    assert (difference(0.0, apart) is None) == alike
+    assert (difference(np.array([0.0]), np.array([apart])) is None) == alike

@@ -1,5 +1,6 @@
 """Trees in ONNX and PMML files: audited as the same model is, or refused with the reason."""
 
+import sys
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -288,3 +289,10 @@ def test_whatever_else_a_pmml_file_holds_is_refused(tmp_path):
         ic.audit(load_model(path), other, SOME, 5)
     with pytest.raises(ic.IncompatibleError, match="no repair"):
         ic.audit(load_model(path), frame_of(LABELS), SOME, 100).repair()
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
+    (tmp_path / "model.onnx").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ic.MissingDependencyError, match="needs the package onnx"):
+        ic.audit(tmp_path / "model.onnx", pl.DataFrame({"a": [1, 2]}), ic.Schema(quasi={"a": ic.Intervals()}), k=2)

@@ -72,3 +72,12 @@ def test_figures_of_public_and_private_columns_together_are_refused():
     schema = ic.Schema(quasi=["who", "b"], sensitive="y", other=["pay"])
     with pytest.raises(ic.IncompatibleError, match="figures of public and private columns together"):
         ic.audit(model, frame, schema, 5)
+
+
+@pytest.mark.parametrize(("n_public", "by"), [(25, "'p0' and 'p1'"), (26, "the public columns together")])
+def test_two_columns_at_a_time_are_looked_at_where_there_are_not_too_many(n_public, by):
+    rng = np.random.default_rng(3)
+    one, second = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+    others = {f"p{i}": np.zeros(200, np.int64) for i in range(2, n_public)}
+    frame = pl.DataFrame({"p0": one, "p1": second, **others, "hidden": one ^ second})
+    assert told_columns(frame, frame.columns[:-1], ["hidden"]) == {"hidden": by}

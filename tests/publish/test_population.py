@@ -152,6 +152,8 @@ def test_violations_are_found_in_folders(tmp_path):
         "k_map",
         "presence",
     }
+    nobody = ic.verify(tmp_path / "out", population=everybody.filter(~ages), presence=(0, 1))
+    assert [text.split(" fits")[0] for text in nobody.violations] == ["presence: nobody"]
     # a larger claim in the manifest changes nothing of it, a row with the cell of another does
     path = tmp_path / "out" / "manifest.json"
     told = json.loads(path.read_text())
@@ -167,6 +169,11 @@ def test_names_that_were_joined_need_the_owner(tmp_path):
     asked = {"population": everybody, "k_map": 2}
     with_owner = ic.verify(tmp_path / "out", **asked)
     assert with_owner.levels["k_map"] == count(release, everybody)[0]
+    path = tmp_path / "out.private" / "domains.json"
+    domains = json.loads(path.read_text())
+    domains["quasi"][0]["leaf_of"][0] = -1  # no place at all
+    path.write_text(json.dumps(domains))
+    assert "k_map" in " ".join(ic.verify(tmp_path / "out", **asked).unknown)
     (tmp_path / "out.private").rename(tmp_path / "elsewhere")
     verdict = ic.verify(tmp_path / "out", **asked)
     assert not verdict.complete

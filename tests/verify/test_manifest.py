@@ -225,6 +225,7 @@ REFUSED = [
     ("exact", put("target", value=3), "manifest", "target is not text or null"),
     ("exact", put("other", value=["age"]), "manifest", "a column is announced more than once"),
     ("exact", put("other", value=["age.lo"]), "manifest", "two payload columns have the same name"),
+    ("counts", put("other", value=["ill=flu"]), "manifest", "two payload columns have the same name"),
     ("exact", put("dropped", value=["hours"]), "manifest", "columns 'hours' are both dropped and announced"),
     ("exact", put("guarantees", value=[]), "promises", "the manifest promises nothing"),
     ("exact", put("guarantees", 0, "k", value=121), "promises", "k = 121 is promised for 120 released rows"),

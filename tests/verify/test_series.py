@@ -96,6 +96,15 @@ def test_who_is_who_is_told_by_a_dropped_column_of_the_original(months):
     assert "people" in broken(release, original, release.manifest.to_dict() | {"dropped": []})
 
 
+def test_exact_counts_are_of_people_without_filler(months):
+    first, second, third = (original for _, original in months)
+    release = ic.MInvariance(k=4).publish(first, SCHEMA, seed=1, domains="exact")
+    for each in (second, third):
+        release = ic.republish(release, each, SCHEMA, seed=1, domains="exact")
+    assert release.manifest.rows.filler
+    assert not broken(release, third)
+
+
 def test_rows_are_accounted_for(months):
     release, original = months[2]
     assert release.manifest.rows.filler
