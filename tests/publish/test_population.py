@@ -153,7 +153,7 @@ def test_violations_are_found_in_folders(tmp_path):
         "presence",
     }
     nobody = ic.verify(tmp_path / "out", population=everybody.filter(~ages), presence=(0, 1))
-    assert [text.split(" fits")[0] for text in nobody.violations] == ["presence: nobody"]
+    assert "nobody fits" in " ".join(nobody.violations)
     # a larger claim in the manifest changes nothing of it, a row with the cell of another does
     path = tmp_path / "out" / "manifest.json"
     told = json.loads(path.read_text())
