@@ -296,3 +296,14 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ic.MissingDependencyError, match="needs the package onnx"):
         load_model(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_leaves_of_one_person_are_leaves(suffix, tmp_path):
+    rows = np.arange(12, dtype=np.float32)[:, None] * np.ones((1, 3), np.float32)
+    labels = np.array([0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1])
+    model = DecisionTreeClassifier(random_state=0).fit(rows, labels)
+    assert 1 in model.tree_.n_node_samples[model.tree_.children_left < 0]
+    frame = pl.DataFrame({name: rows[:, i] for i, name in enumerate(NAMES)} | {"y": labels})
+    found = load_model(WRITERS[suffix](model, tmp_path / f"model{suffix}", labels))
+    assert ic.audit(found, frame, SOME, 2).at_risk.tolist() == ic.audit(model, frame, SOME, 2).at_risk.tolist()

@@ -81,3 +81,11 @@ def test_two_columns_at_a_time_are_looked_at_where_there_are_not_too_many(n_publ
     others = {f"p{i}": np.zeros(200, np.int64) for i in range(2, n_public)}
     frame = pl.DataFrame({"p0": one, "p1": second, **others, "hidden": one ^ second})
     assert told_columns(frame, frame.columns[:-1], ["hidden"]) == {"hidden": by}
+
+
+def test_one_error_among_few_people_hides_nothing():
+    birth = np.arange(40) * 7.0
+    hidden = np.repeat(np.arange(10.0), 4)  # alone it is known of 4 people, and one error in 36 is one in twenty
+    hidden[20] = 9.0
+    frame = pl.DataFrame({"birth": birth, "hidden": hidden})
+    assert told_columns(frame, ["birth"], ["hidden"]) == {"hidden": "'birth'"}

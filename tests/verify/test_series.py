@@ -146,6 +146,11 @@ def test_a_chain_is_followed(months, tmp_path):
     forked = ic.republish(months[0][0], months[1][1].with_columns(age=pl.col("age") + 1), SCHEMA, seed=3)
     forked.save(tmp_path / "forked")
     assert any("another manifest" in text for text in ic.verify(tmp_path / "2", after=tmp_path / "forked").violations)
+    alone = ic.Mondrian(k=4).publish(months[0][1], SCHEMA)
+    alone.save(tmp_path / "alone")
+    for one, before in (("1", "alone"), ("alone", "0"), ("alone", "alone")):
+        told = ic.verify(tmp_path / one, after=tmp_path / before).violations
+        assert any("one of both is not a release of a series" in text for text in told)
     with pytest.raises(ic.InputError, match="no release before"):
         ic.verify(tmp_path / "1", after=tmp_path / "nowhere")
     kept = tmp_path / "0.private" / "people.parquet"
