@@ -160,6 +160,10 @@ FORGED = {
     "order": (changed("baskets.csv", lambda t: "basket,item\n1,b1\n1,A\n" + t.split("\n", 3)[3]), "order"),
     "crlf": (changed("baskets.csv", lambda t: t.replace("1,A\n", "1,A\r\n", 1)), "csv"),
     "another file": (lambda folder: (folder / "notes.txt").write_text("t1 is Alice"), "files"),
+    "a number that is none": (changed("baskets.csv", lambda t: t + "x,b1\n"), "csv"),
+    "a basket without a number": (changed("baskets.csv", lambda t: t.replace("3,b1\n", ",b1\n", 1)), "csv"),
+    "numbers with a gap": (changed("baskets.csv", lambda t: t.replace("\n4,", "\n9,")), "order"),
+    "numbers from 2": (changed("baskets.csv", lambda t: t.replace("\n1,", "\n2,")), "order"),
     "spaces": (lambda f: (f / "manifest.json").write_text((f / "manifest.json").read_text() + " "), "nothing private"),
 }
 
@@ -172,6 +176,19 @@ def test_forged_folders_are_refused(tmp_path, name):
     verdict = ic.verify(folder, frame)
     assert not verdict.ok
     assert check in {violation.split(":")[0] for violation in verdict.violations}
+
+
+@pytest.mark.parametrize("columns", [["basket"], ["basket", "item", "item"], ["basket", 3], "basket", []])
+def test_columns_are_two_names(tmp_path, columns):
+    _, folder = saved(tmp_path)
+    of_manifest(lambda m: m.update(columns=columns))(folder)
+    assert "columns are not two names" in " ".join(ic.verify(folder).violations)
+
+
+def test_a_table_that_lacks_the_columns_is_not_the_original(tmp_path):
+    frame, folder = saved(tmp_path)
+    with pytest.raises(ic.InputError, match="has not the columns for basket and item"):
+        ic.verify(folder, frame.rename({frame.columns[0]: "other"}))
 
 
 def test_rules_beside_the_originals():

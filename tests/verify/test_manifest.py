@@ -230,6 +230,18 @@ REFUSED = [
     ("exact", put("guarantees", value=[]), "promises", "the manifest promises nothing"),
     ("exact", put("guarantees", 0, "k", value=121), "promises", "k = 121 is promised for 120 released rows"),
     ("exact", put("recoding", value="non-homogeneous"), "promises", "lkc is not defined for a non-homogeneous release"),
+    ("exact", put("sensitive", value=lambda s: [s]), "private", "a list of one column"),
+    ("exact", put("missing", value=lambda m: m | {"codes": {}}), "private", "missing.codes is there and has no codes"),
+    (
+        "exact",
+        put("missing", value=lambda m: m | {"codes": {"age": ["9", "9"]}}),
+        "private",
+        "missing.codes are not a few short texts",
+    ),
+    ("exact", put("guarantees", value=lambda g: [*g, {"kind": "m", "m": 2}]), "promises", "not a release of a series"),
+    ("exact", put("format", value=4), "manifest", "format is 4, which is not that of a release with such promises"),
+    ("exact", put("format", value=3), "manifest", "format is 3"),
+    ("exact", put("guarantees", 5, value=lambda g: g | {"tree": False}), "manifest", "tree is there and is not true"),
     (
         "counts",
         lambda m: m.update(other=["hours"], dropped=["name"]),
