@@ -22,7 +22,11 @@ L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 HOMOGENEOUS, NON_HOMOGENEOUS = "homogeneous", "non-homogeneous"
 
 _NAME = re.compile(r"[a-z_0-9]{1,40}")
-_LARGEST, _SMALLEST = 1e9, 1e-12  # beyond them, digits change nothing in any table, and could tell something else
+_LARGEST, _SMALLEST, _WIDEST = (
+    1e9,
+    1e-12,
+    1e15,
+)  # beyond them, digits change nothing in any table, and could tell something else
 
 
 def _whole(least: int) -> Fits:
@@ -77,6 +81,7 @@ _LATER: tuple[dict[str, Fits], ...] = (
     {"beta": _for_each(_or_null(_above_0(_LARGEST))), "enhanced": _for_each(_is_bool)},
     {"delta": _for_each(_or_null(_above_0(64)))},
     {"tree": _for_each(_is_bool)},
+    {"width": _for_each(_or_null(_above_0(_WIDEST)))},
 )
 """Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
@@ -283,7 +288,7 @@ def _parameter_problems(name: str, parameters: dict[str, Any], names: Sequence[s
         return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"]
     wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
     wrong += [n for n, value in parameters.items() if isinstance(value, dict) and list(value) != list(names)]
-    later = [n for n in ("beta", "delta") if n in parameters]
+    later = [n for n in ("beta", "delta", "width") if n in parameters]
     wrong += [n for n in later if all(value is None for value in _each(parameters[n]))]
     wrong += ["tree"] if not any(_each(parameters.get("tree", True))) else []
     wrong += ["enhanced"] if any(_lacks_beta(parameters, column) for column in names or ("",)) else []
@@ -390,6 +395,8 @@ def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:
         found.append({"kind": "beta", "beta": given["beta"], "enhanced": given["enhanced"]})
     if given.get("delta") is not None:
         found.append({"kind": "delta", "delta": given["delta"]})
+    if given.get("width") is not None:
+        found.append({"kind": "width", "width": given["width"]})
     return found
 
 
