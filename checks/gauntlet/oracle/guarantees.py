@@ -68,6 +68,8 @@ def _as_printed(asked: Asked) -> bool:
 
 def _conceals(asked: Asked, given: dict[str, Any]) -> bool:
     """Whether everybody is to be left with k rows: by default where columns are published as they are."""
+    if asked.method == "nhaa":
+        return bool(asked.other) if given.get("concealment") is None else bool(given["concealment"])
     if asked.method != "nsvdist" or given.get("mode", "hardened") != "hardened" or given.get("loss", "lm") != "lm":
         return False
     asked_for = given.get("concealment")

@@ -276,8 +276,8 @@ def _impossible(claims: Claims) -> list[str]:
     problems += _impossible_widths(claims)
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
-    if claims.concealed and not claims.in_shares:
-        problems.append("concealment is promised, and only shares of blocks come with members to judge it by")
+    if claims.concealed and not {"members", "rings"} & set(claims.evidence):
+        problems.append("concealment is promised, and neither members nor rings are kept to judge it by")
     problems += _impossible_in_series(claims)
     if claims.homogeneous:
         if claims.in_shares:

@@ -276,7 +276,7 @@ def method_problems(
     paper = name == "nsvdist" and parameters.get("mode") == "paper"
     if len(names) > 1 and (name in _ONE_SECRET or paper or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
-    if parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
+    if name == "nsvdist" and parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
         return ["method 'nsvdist' conceals in mode 'hardened' with loss 'lm' only"], None
     problems = _parameter_problems(name, parameters, names)
     return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
@@ -300,7 +300,7 @@ def _lists_of(name: str, given: dict[str, Any], names: Sequence[str]) -> Iterato
     for own in PARAMETERS[name]:
         if "alpha" not in own:
             yield own
-            if name == "nsvdist":
+            if name in _NON_HOMOGENEOUS:
                 yield own | _CONCEALMENT
             continue
         at = list(own).index("alpha") + 1
