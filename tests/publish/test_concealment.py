@@ -75,7 +75,9 @@ def test_rings_that_conceal_less_than_is_promised_are_found(tmp_path):
         forged["method"]["parameters"]["k"] = forged["guarantees"][0]["k"] = forged["guarantees"][-1]["k"] = k
         verdict = check(forged, release.checked_tables(), original=frame, private=private)
         assert "concealment" in {each.name for each in verdict.checks if each.ok is False}
-    narrow = private | {"rings": private["rings"].with_columns(width=pl.lit(2, pl.Int64).cast(private["rings"]["width"].dtype))}
+    narrow = private | {
+        "rings": private["rings"].with_columns(width=pl.lit(2, pl.Int64).cast(private["rings"]["width"].dtype))
+    }
     assert not check(told, release.checked_tables(), original=frame, private=narrow).ok
 
 

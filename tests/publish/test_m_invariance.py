@@ -57,9 +57,9 @@ def possible(people, values, groups):
 def worlds(releases, tables):
     """Everything that may be true, by brute force, for somebody who knows even who is in which group.
 
-    Yields, for people whose rows are linked, who is unknown and every possible assignment of values to them. Told is also
-    when somebody's value has changed, and it is another one then; otherwise values are taken to stay, which is the most
-    that can be concluded.
+    Yields, for people whose rows are linked, who is unknown and every possible assignment of values to them. Told is
+    also when somebody's value has changed, and it is another one then; otherwise values are taken to stay, which is the
+    most that can be concluded.
     """
     groups, period, last = [], {}, {}
     for release, table in zip(releases, tables, strict=True):

@@ -103,8 +103,8 @@ class NHAA(CellPublisher):
     cluster
         Least number of rows on a ring; ``None`` makes them as short as k and l allow.
     concealment
-        Promise, and let `verify` check, that everybody is left with k rows after all pairs of a person and a row that are
-        in no perfect matching are dropped. Rings are so in any case; by default it is promised where columns are
+        Promise, and let `verify` check, that everybody is left with k rows after all pairs of a person and a row that
+        are in no perfect matching are dropped. Rings are so in any case; by default it is promised where columns are
         published as they are.
     """
 

@@ -418,7 +418,9 @@ def _wrong_target(target: object, quasi: Sequence[str]) -> SchemaError:
     """Say why something cannot be the class."""
     if not isinstance(target, str):
         fact = f"The target is a {type(target).__name__}, and the class is one column"
-        hint = "name the column that the release stays good for; to keep several, join their values in a column of its own"
+        hint = (
+            "name the column that the release stays good for; to keep several, join their values in a column of its own"
+        )
         return SchemaError(fact, hint)
     if target in quasi:
         fact = f"The target {target!r} is a quasi-identifier, which is published generalized"

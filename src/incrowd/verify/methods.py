@@ -276,7 +276,11 @@ def method_problems(
     paper = name == "nsvdist" and parameters.get("mode") == "paper"
     if len(names) > 1 and (name in _ONE_SECRET or paper or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
-    if name == "nsvdist" and parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
+    if (
+        name == "nsvdist"
+        and parameters.get("concealment")
+        and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm")
+    ):
         return ["method 'nsvdist' conceals in mode 'hardened' with loss 'lm' only"], None
     problems = _parameter_problems(name, parameters, names)
     return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
