@@ -17,9 +17,9 @@ class Drawn:
     schema: ic.Schema
 
     def fit_for(self, constraints):
-        """An ordered distance needs numbers for sensitive values; NSVDist as published takes no other columns."""
+        """Distances along an order need numbers for sensitive values; NSVDist as published takes no other columns."""
         frame, schema = self.frame, self.schema
-        if constraints.get("ordered"):
+        if constraints.get("ordered") or "width" in constraints:
             frame = frame.with_columns(pl.col("class").rank("dense").cast(pl.Int64))
         if constraints.get("tree"):
             own = [replace(a, hierarchy=ic.balanced(2)) if n == "class" else a for n, a in schema.attributes.items()]

@@ -39,7 +39,17 @@ def k_raised(f: Forger, rng: random.Random) -> bool:
 @plant(sure=True)
 def guarantee_lowered(f: Forger, rng: random.Random) -> bool:
     """Less is promised than the parameters ask for."""
-    lower = {"k": -1, "l": -0.05, "t": 0.05, "alpha": 0.02, "K": -1, "C": 0.05, "beta": 0.05, "delta": 0.05}
+    lower = {
+        "k": -1,
+        "l": -0.05,
+        "t": 0.05,
+        "alpha": 0.02,
+        "K": -1,
+        "C": 0.05,
+        "beta": 0.05,
+        "delta": 0.05,
+        "width": -0.05,
+    }
     places = [(g, name) for g in f.manifest["guarantees"] for name in lower if name in g]
     places = [(g, name) for g, name in places if name not in ("k", "K") or g[name] > 1]
     places = [(g, name) for g, name in places if name != "C" or g[name] < 0.95]
@@ -89,7 +99,9 @@ def parameter_changed(f: Forger, rng: random.Random) -> bool:
     """Parameters that ask for more than is promised."""
     parameters = f.manifest["method"]["parameters"]
     names = [
-        name for name in ("k", "l", "alpha", "t", "beta", "delta") if isinstance(parameters.get(name), int | float)
+        name
+        for name in ("k", "l", "alpha", "t", "beta", "delta", "width")
+        if isinstance(parameters.get(name), int | float)
     ]
     names = [name for name in names if f.manifest["method"]["name"] != "iacc" or name != "k"]
     names = [
@@ -98,7 +110,7 @@ def parameter_changed(f: Forger, rng: random.Random) -> bool:
     if not names:
         return False
     name = rng.choice(names)
-    parameters[name] = parameters[name] + 1 if name in ("k", "l") else parameters[name] / 2
+    parameters[name] = parameters[name] + 1 if name in ("k", "l", "width") else parameters[name] / 2
     return True
 
 

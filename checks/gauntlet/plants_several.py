@@ -29,7 +29,9 @@ def _only(f: Forger) -> str | None:
 def _promises(f: Forger) -> list[dict[str, Any]]:
     """Return the promises about sensitive values."""
     return (
-        [g for g in f.manifest["guarantees"] if g["kind"] in ("l", "t", "alpha", "beta", "delta")] if f.is_rows else []
+        [g for g in f.manifest["guarantees"] if g["kind"] in ("l", "t", "alpha", "beta", "delta", "width")]
+        if f.is_rows
+        else []
     )
 
 
@@ -198,6 +200,7 @@ def limit_of_one_column_broken(f: Forger, rng: random.Random) -> bool:
         "alpha": [n / 50 for n in range(50, 0, -1)],
         "beta": [2.0**-n for n in range(-4, 10)],
         "delta": [2.0**-n for n in range(-4, 10)],
+        "width": [2.0**n for n in range(-4, 40)],
     }
     for value in steps[name]:
         _set_limit(f, promise, name, value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import polars as pl
@@ -22,7 +24,7 @@ KINDS = (
     "frequency", "frequency", "distinct", "entropy", "recursive", "t", "tree", "ordered", "alpha", "beta", "delta",
     "all",
 )  # fmt: skip
-_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree", "width")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def more_secrets(
     rng.shuffle(names)
     codes = {name: _codes(rng, frame[name]) for name in names} if not plain else {}
     parameters = {name: value for name, value in asking.parameters.items() if name not in _LIMITS}
-    given, limits = _limits(rng, method, names, plain=plain)
+    ranges = {name: starts for name in names if not codes.get(name) and (starts := _ranges(rng, frame[name]))}
+    given, limits = _limits(rng, method, frame.select(names), plain=plain)
     if parameters.get("C") is not None:
         given, limits = {}, {}
     if (
@@ -61,14 +64,30 @@ def more_secrets(
     ):
         given["others_known"] = True
     must = _must(rng, method, names, parameters, given, limits)
-    schema = _schema(rng, asking.schema, names, codes, limits)
+    schema = _schema(rng, asking.schema, names, codes, limits, ranges)
     return Asking(frame, schema, parameters | given, must)
 
 
 def _values(rng: random.Random, n: int, tokens: tuple[str, ...], *, plain: bool) -> pl.Series:
     if plain or rng.random() < 0.4:
         return pl.Series([rng.choice(("a", "b", "c")[: rng.choice((2, 3))]) for _ in range(n)], dtype=pl.String())
+    if rng.random() < 0.3:
+        return pl.Series([rng.choice((None, 12)) if rng.random() < 0.05 else rng.randrange(40) for _ in range(n)])
     return sensitive_values(rng, n, tokens, plain=plain)
+
+
+def _ranges(rng: random.Random, column: pl.Series) -> tuple[float, ...]:
+    """Return where ranges of a column of numbers begin, at times."""
+    values = _numbers(column)
+    if len(values) < 2 or rng.random() < 0.7:
+        return ()
+    return tuple(sorted({values[0], *rng.sample(values[1:], rng.randint(1, min(4, len(values) - 1)))}))
+
+
+def _numbers(column: pl.Series) -> list[float]:
+    """Return the distinct numbers of a column in order; nothing of any other column."""
+    values = set(column.drop_nulls().to_list()) if column.dtype.is_numeric() else set()
+    return sorted(value for value in values if isfinite(value))
 
 
 def _codes(rng: random.Random, column: pl.Series) -> tuple[str, ...]:
@@ -81,10 +100,11 @@ def _codes(rng: random.Random, column: pl.Series) -> tuple[str, ...]:
 
 
 def _limits(
-    rng: random.Random, method: str, names: list[str], *, plain: bool
+    rng: random.Random, method: str, frame: pl.DataFrame, *, plain: bool
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the parameters that the method is given, and the limits that the schema has for each column."""
-    each = {name: _of_one(rng, method, plain=plain) for name in names}
+    names = frame.columns
+    each = {name: _of_one(rng, method, _numbers(frame[name]), plain=plain) for name in names}
     if rng.random() < 0.4:
         each[rng.choice(names)] = {}
     way = rng.choice(("one", "mapping", "mapping", "schema", "mixed", "both"))
@@ -102,12 +122,12 @@ def _limits(
     return given, {name: each[name] for name in held}
 
 
-def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
+def _of_one(rng: random.Random, method: str, numbers: Sequence[float] = (), *, plain: bool) -> dict[str, Any]:
     """Return the limits of one column."""
     l = rng.choice((1.1, 1.2, 1.3)) if plain else rng.choice((1, 1.1, 1.25, 1.5, 2))
     if method in (*ONE_ONLY, "nsvdist"):
         return {"l": rng.choice((1, 2)) if method == "nhaa" else l}
-    kind = rng.choice(KINDS)
+    kind = rng.choice((*KINDS, "width", "width", "width", "width") if len(numbers) > 1 else KINDS)
     found: dict[str, dict[str, Any]] = {
         "t": {"t": rng.choice((0.2, 0.4, 0.6))},
         "tree": {"t": rng.choice((0.2, 0.4)), "tree": True},
@@ -115,11 +135,21 @@ def _of_one(rng: random.Random, method: str, *, plain: bool) -> dict[str, Any]:
         "alpha": {"alpha": rng.choice((0.8, 0.9) if plain else (0.5, 0.7, 0.9))},
         "beta": {"beta": rng.choice((0.6, 1.5)), "enhanced": rng.random() < 0.5},
         "delta": {"delta": rng.choice((1.2, 2.5))},
+        "width": _width(rng, numbers),
         "all": {"l": l, "t": 0.6, "alpha": 0.95},
         "distinct": {"l": 2, "l_kind": "distinct"},
         "recursive": {"l": 2, "l_kind": "recursive", "c": rng.choice((3.0, 5.0))},
     }
     return found.get(kind, {"l": l, "l_kind": kind})
+
+
+def _width(rng: random.Random, numbers: Sequence[float]) -> dict[str, Any]:
+    """Return how far numbers are to be apart: as some of them are, or a bit less or more."""
+    if len(numbers) < 2:
+        return {}
+    apart = float(abs(rng.choice(numbers[1:]) - numbers[0]) * rng.choice((0.2, 0.5, 0.5, 1, 1.01)))
+    asked = {"width": apart if 1e-9 < apart < 1e15 else 1}
+    return asked if rng.random() < 0.6 else asked | {"l": 1.2}
 
 
 def with_trees(asking: Asking) -> ic.Schema:
@@ -128,7 +158,7 @@ def with_trees(asking: Asking) -> ic.Schema:
     if not asking.parameters.get("tree") and not any("tree" in each.limits for each in own):
         return asking.schema
     return ic.Schema.of(
-        [replace(each, hierarchy=ic.balanced(2)) if each.role is Role.SENSITIVE else each for each in own],
+        [replace(e, hierarchy=ic.balanced(2)) if e.role is Role.SENSITIVE and not e.ranges else e for e in own],
         target=asking.schema.target,
         missing=asking.schema.missing,
         missing_tokens=asking.schema.missing_tokens,
@@ -155,13 +185,14 @@ def _must(
 
 def _schema(
     rng: random.Random, before: ic.Schema, names: list[str], codes: dict[str, tuple[str, ...]],
-    limits: dict[str, dict[str, Any]],
+    limits: dict[str, dict[str, Any]], ranges: dict[str, tuple[float, ...]],
 ) -> ic.Schema:  # fmt: skip
     """Return the schema with all sensitive columns among the others, in their own order."""
     attributes = [own for own in before.attributes.values() if own.role is not Role.SENSITIVE]
     places = sorted(rng.randrange(len(attributes) + 1) for _ in names)
     for at, name in reversed(list(zip(places, names, strict=True))):
-        own = Attribute(name, Role.SENSITIVE, missing=codes.get(name, ()), limits=limits.get(name, {}))
+        about = {"limits": limits.get(name, {}), "ranges": ranges.get(name, ())}
+        own = Attribute(name, Role.SENSITIVE, missing=codes.get(name, ()), **about)
         attributes.insert(at, own)
     kept = before.target if before.target in before.other else None
     return ic.Schema.of(

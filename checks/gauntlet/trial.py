@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 import incrowd as ic
-from checks.gauntlet.cases import Case
+from checks.gauntlet.cases import METHODS, Case
 from checks.gauntlet.oracle import Asked, judge
 from incrowd.errors import IncompatibleError, IncrowdError, VerificationError
 
@@ -48,6 +48,7 @@ def asked_of(case: Case) -> Asked:
         hierarchies=case.hierarchies,
         secrets=schema.secrets,
         limits={name: dict(schema.attributes[name].limits) for name in schema.secrets},
+        ranges={name: schema.attributes[name].ranges for name in schema.secrets},
         other=schema.other,
         target=schema.target,
         policy=schema.missing,
@@ -59,6 +60,7 @@ def asked_of(case: Case) -> Asked:
     )
 
 
+_OF_DECLARED = {"declared values"}  # open where cells end at values that were declared and nobody has
 _OF_THE_TABLE = ("SchemaError", "HierarchyError")  # whatever is asked of the method, the table is no good
 
 
@@ -80,7 +82,7 @@ def try_case(case: Case, folder: Path) -> Outcome:
         return Outcome("escaped", "the input was modified")
     try:
         problems = judge(folder, asked_of(case))
-        if not problems and case.number % _USED == 0:
+        if not problems and (case.number + case.number // len(METHODS)) % _USED == 0:  # each method in its turn
             problems = _use(case, folder)
     finally:
         remove(folder)
@@ -107,7 +109,9 @@ def _use(case: Case, folder: Path) -> list[str]:
         return [] if isinstance(error, IncompatibleError) else [f"a loaded release fails: {what_and_where(error)}"]
     except FOREIGN as error:  # whatever is not ours is an escape
         return [f"a loaded release fails: {what_and_where(error)}"]
-    if not verdict.ok or not verdict.complete:
+    open_checks = {check.name for check in verdict.checks if check.ok is None and check.needed}
+    known = _OF_DECLARED if "declared" in case.hierarchies.values() else set()
+    if not verdict.ok or open_checks - known:
         return [f"the saved release is not accepted: {'; '.join([*verdict.violations, *verdict.unknown])[:200]}"]
     return []
 

@@ -11,7 +11,7 @@ from incrowd.coding import Table
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels.domains import Domains
 from incrowd.kernels.limits import Limits
-from incrowd.privacy import Privacy
+from incrowd.privacy import Privacy, Values
 
 
 def flatten(hierarchies: Sequence[Hierarchy]) -> Domains:
@@ -36,7 +36,9 @@ def limits(privacy: Privacy, table: Table) -> Limits:
     counts = {secret.name: secret.counts(table.sensitive_counts) for secret in table.secrets}
     value_of = [secret.value_of for secret in table.secrets]
     combined = np.array(value_of, np.int32) if len(counts) > 1 else None
-    return limits_of(privacy, table.n_rows, counts, combined, {secret.name: secret.nodes for secret in table.secrets})
+    nodes = {secret.name: secret.nodes for secret in table.secrets}
+    values = {secret.name: secret.values.to_list() for secret in table.secrets} if privacy.has_widths else None
+    return limits_of(privacy, table.n_rows, counts, combined, nodes, values)
 
 
 def limits_of(
@@ -45,10 +47,12 @@ def limits_of(
     counts: Mapping[str, npt.NDArray[np.int64]],
     value_of: npt.NDArray[np.int32] | None = None,
     nodes: Mapping[str, npt.NDArray[np.int32] | None] | None = None,
+    values: Values | None = None,
 ) -> Limits:
     """Return what every group of so many rows with these counts of sensitive values must keep.
 
-    `nodes` are those of the trees of sensitive columns, [levels x values], the root's level among them.
+    `nodes` are those of the trees of sensitive columns, [levels x values], the root's level among them; `values` are
+    the sensitive values, where a group's have to be far apart.
     """
     trees = [None if nodes is None else nodes.get(name) for name in counts]
     heights = [0 if tree is None else len(tree) for tree in trees]
@@ -64,4 +68,6 @@ def limits_of(
     for begin, tree in zip(first, trees, strict=False):
         if tree is not None:
             levels[: len(tree), begin : begin + tree.shape[1]] = tree
-    return Limits(whole, real, np.concatenate(overall), first, combined, told, levels)
+    reach = [privacy.reach(name, own) for name, own in (values or {}).items()]
+    far = np.concatenate(reach) if reach else np.empty(0, np.int32)
+    return Limits(whole, real, np.concatenate(overall), first, combined, told, levels, far)

@@ -19,17 +19,19 @@ FORMATS = (FORMAT, FORMAT_OF_SEVERAL, FORMAT_OF_MORE, FORMAT_OF_SERIES, FORMAT_O
 ROWS, PROJECTIONS = "rows", "projections"
 GROUPS, OVERLAPPING, JOINED = "groups", "overlapping cells", "joined tables"  # what hides people
 
-_NUMBERS = {"k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"),
-            "beta": ("beta", "enhanced"), "delta": ("delta",), "m": ("m",), "concealment": ("k",)}  # fmt: skip
-_MORE = ("beta", "delta")
+_NUMBERS = {
+    "k": ("k",), "t": ("t", "ordered"), "alpha": ("alpha",), "lkc": ("L", "K", "C"), "beta": ("beta", "enhanced"),
+    "delta": ("delta",), "width": ("width",), "m": ("m",), "concealment": ("k",),
+}  # fmt: skip
+_MORE = ("beta", "delta", "width")
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """One promise, with the parameters of its kind.
 
-    Kinds are ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, ``beta``, ``delta``, ``m``
-    and ``concealment``.
+    Kinds are ``k``, ``l`` (with `l_kind`, `c`), ``t``, ``alpha``, ``lkc``, ``beta``, ``delta``, ``width``,
+    ``m`` and ``concealment``.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class Guarantee:
     column: str | None = None
     others_known: bool = False
     m: int | None = None
+    width: float | None = None
 
     @property
     def text(self) -> str:
@@ -77,10 +80,8 @@ class Guarantee:
             return f"{what}s are diverse, l = {_number(self.l)} ({self.l_kind}){known}".replace("value of", "values of")
         if self.kind == "alpha":
             return f"no {what} has more than {self.alpha:.1%}{known}"
-        if self.kind == "m":
-            return f"all releases of the series together leave everybody {self.m} sensitive values, equally likely"
-        if self.kind == "concealment":
-            return f"whoever matches all people and rows still leaves everybody {self.k} rows"
+        if self.kind in ("m", "concealment"):
+            return self._of_all_rows
         if self.kind == "beta":
             rise = f"its share in the whole table by more than {self.beta:.4g} of it"
             rise += f" (or by more than -ln of that share, if that is less; {self.text})" if self.enhanced else ""
@@ -88,10 +89,20 @@ class Guarantee:
         if self.kind == "delta":
             times = f"{2 ** float(self.delta or 0):.4g} times"
             return f"every {what} is less than {times} as frequent or rare as in the whole table ({self.text})"
+        if self.kind == "width":
+            name = f"the values of {self.column!r}" if self.column is not None else "the sensitive numbers"
+            return f"{name} that may be somebody's are at least {_number(self.width)} apart{known}"
         if self.kind == "lkc":
             known = f"any {self.L} known values fit at least {self.K} people"
             return f"{known}, and tell no sensitive value with more than {self.C:.1%}"
         return self.text
+
+    @property
+    def _of_all_rows(self) -> str:
+        """A promise that is about all rows together, as a sentence."""
+        if self.kind == "m":
+            return f"all releases of the series together leave everybody {self.m} sensitive values, equally likely"
+        return f"whoever matches all people and rows still leaves everybody {self.k} rows"
 
     @property
     def crowd(self) -> int | None:

@@ -3,13 +3,14 @@
 import random
 
 import pytest
+from checks.gauntlet import trial
 from checks.gauntlet.cases import METHODS, make_case
 from checks.gauntlet.crashes import fill_disk, kill_once
 from checks.gauntlet.forger import Forger, repair_digests
 from checks.gauntlet.jobs import Report, plant_all, try_table
 from checks.gauntlet.oracle import judge
 from checks.gauntlet.plants import PLANTS
-from checks.gauntlet.trial import asked_of
+from checks.gauntlet.trial import asked_of, try_case
 
 from incrowd.publish import PUBLISHERS
 
@@ -74,3 +75,13 @@ def test_the_catalogue_is_long():
 def test_kills_and_full_disks(number):
     assert kill_once(random.Random(number))[0].how == "survived"
     assert fill_disk(random.Random(number))[0].how in ("refused", "survived")
+
+
+def test_declared_values_that_nobody_has_are_said_and_no_escape(tmp_path, monkeypatch):
+    """A case that was found by `--several 5000 --seed w22-bar-1`: cells of levels end at declared values."""
+    monkeypatch.setattr(trial, "_USED", 1)
+    case = make_case("w22-bar-1", 7055, several=True, plain=True)
+    assert case.hierarchies == {"c0": "declared"}
+    assert try_case(case, tmp_path / "out").how == "published"
+    monkeypatch.setattr(trial, "_OF_DECLARED", set())
+    assert "declared values" in try_case(case, tmp_path / "out").why

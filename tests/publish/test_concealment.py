@@ -1,5 +1,6 @@
 """After all pairs that are in no perfect matching are dropped, everybody still has k rows."""
 
+import json
 from itertools import permutations
 
 import numpy as np
@@ -52,6 +53,32 @@ def test_rings_conceal_by_themselves(l):
     frame = drawn(np.random.default_rng(2), 7)
     release = ic.NHAA(k=3, l=l, cluster=7).publish(frame, SCHEMA, seed=1, domains="exact")
     assert levels(release, frame).min() >= 3
+    verdict = release.verify(frame)
+    assert 3 <= verdict.levels["concealment"] <= levels(release, frame).min()
+    assert not verdict.unchecked
+    assert "k = 3 after matching" in release.manifest.promises
+    silent = ic.NHAA(k=3, l=l, cluster=7, concealment=False).publish(frame, SCHEMA, seed=1, domains="exact")
+    assert "after matching" not in silent.manifest.promises
+    assert silent.frame.equals(release.frame)
+
+
+def test_rings_that_conceal_less_than_is_promised_are_found(tmp_path):
+    frame = drawn(np.random.default_rng(2), 24)
+    release = ic.NHAA(k=3, cluster=12).publish(frame, SCHEMA, seed=1)
+    told = release.manifest.to_dict()
+    private = release.private.files(release.quasi)
+    assert check(told, release.checked_tables(), original=frame, private=private).ok
+    found = check(told, release.checked_tables(), original=frame)
+    assert "concealment" in {each.name for each in found.checks if each.ok is None}
+    for k in (4, 12):
+        forged = json.loads(json.dumps(told))
+        forged["method"]["parameters"]["k"] = forged["guarantees"][0]["k"] = forged["guarantees"][-1]["k"] = k
+        verdict = check(forged, release.checked_tables(), original=frame, private=private)
+        assert "concealment" in {each.name for each in verdict.checks if each.ok is False}
+    narrow = private | {
+        "rings": private["rings"].with_columns(width=pl.lit(2, pl.Int64).cast(private["rings"]["width"].dtype))
+    }
+    assert not check(told, release.checked_tables(), original=frame, private=narrow).ok
 
 
 def test_without_it_the_level_is_lower():
@@ -93,6 +120,8 @@ def test_members_that_leave_somebody_fewer_rows_are_found():
 
 def test_only_where_it_can_be_kept():
     for wrong in ({"mode": "paper"}, {"loss": "entropy"}, {"concealment": 2}):
+        with pytest.raises(ic.ParameterError, match="concealment is"):
+            ic.NHAA(k=3, concealment=2)
         with pytest.raises(ic.ParameterError, match="concealment is"):
             ic.NSVDist(**{"k": 3, "concealment": True} | wrong)
 

@@ -43,6 +43,9 @@ def possible(people, values, groups):
     for i, person in enumerate(people):  # one after another, dropping what no further value can mend
         of_person = np.tile(np.arange(len(values), dtype=np.int8), len(each))
         each = np.column_stack([np.repeat(each, len(values), axis=0), of_person])
+        before = place.get((person[0], person[1] - 1))
+        if before is not None:  # it is told that the value has changed
+            each = each[each[:, before] != each[:, i]]
         for who, shown in (group for group in groups if person in group[0]):
             own = each[:, [place[w] for w in who if place[w] <= i]]
             for v, value in enumerate(values):
@@ -54,8 +57,9 @@ def possible(people, values, groups):
 def worlds(releases, tables):
     """Everything that may be true, by brute force, for somebody who knows even who is in which group.
 
-    Yields, for each signature, who is unknown and every possible assignment of values to them. Told is also when
-    somebody's value has changed; otherwise values are taken to stay, which is the most that can be concluded.
+    Yields, for people whose rows are linked, who is unknown and every possible assignment of values to them. Told is
+    also when somebody's value has changed, and it is another one then; otherwise values are taken to stay, which is the
+    most that can be concluded.
     """
     groups, period, last = [], {}, {}
     for release, table in zip(releases, tables, strict=True):
@@ -72,12 +76,12 @@ def worlds(releases, tables):
     left = list(range(len(groups)))
     while left:  # groups that share people are about the same unknowns
         together = [left.pop(0)]
-        people = set(groups[together[0]][0])
-        while more := [g for g in left if people & set(groups[g][0])]:
+        names = {name for name, _ in groups[together[0]][0]}
+        while more := [g for g in left if names & {name for name, _ in groups[g][0]}]:
             left = [g for g in left if g not in more]
             together += more
-            people |= {who for g in more for who in groups[g][0]}
-        people = sorted(people)
+            names |= {name for g in more for name, _ in groups[g][0]}
+        people = sorted({who for g in together for who in groups[g][0]})
         values = sorted({v for g in together for v in groups[g][1]})
         own = [groups[g] for g in together]
         yield people, values, possible(people, values, own), own

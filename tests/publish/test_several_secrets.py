@@ -295,3 +295,25 @@ def test_columns_told_in_several_forms_are_refused(tmp_path):
     told["sensitive"][1] |= {"form": "counts", "values": ["a"], "counts": [60]}
     path.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     assert any("told in several forms" in violation for violation in ic.verify(tmp_path / "out").violations)
+
+
+def test_shares_of_combinations_stand_beside_those_of_each_column():
+    """What docs/schema.md says of joint distributions: the combination is a sensitive column of its own."""
+    rng = np.random.default_rng(4)
+    n = 60
+    frame = pl.DataFrame(
+        {"age": rng.integers(20, 60, n), "ill": rng.permutation(np.resize(["a", "b", "c"], n)),
+         "faith": rng.permutation(np.resize(["x", "y"], n))}
+    ).with_columns(both=pl.concat_str("ill", "faith", separator=" and "))  # fmt: skip
+    schema = ic.Schema(quasi={"age": ic.Intervals()}, sensitive=["ill", "faith", "both"])
+    release = ic.NSVDist(k=5, l={"ill": 2, "faith": 1.5, "both": 3}).publish(frame, schema, seed=1)
+    assert release.verify(frame).ok
+    joint = np.asarray(release.about("both").distributions)
+    for name, l in (("ill", 2), ("faith", 1.5)):
+        own = release.about(name)
+        shares, values = np.asarray(own.distributions), own.sensitive_values.to_list()
+        parts = release.about("both").sensitive_values.str.split(" and ").to_list()
+        added = [joint[:, [at for at, words in enumerate(parts) if value in words]].sum(axis=1) for value in values]
+        assert np.abs(np.column_stack(added) - shares).max() < 1e-3
+        assert shares.max() <= 1 / l
+    assert joint.max() <= 1 / 3

@@ -182,6 +182,8 @@ def test_proposal_needs_something_sensitive():
         ({"quasi": {"a": None}, "missing": "guess"}, "missing is"),
         ({"quasi": {"a": None}, "rest": "keep"}, "rest is"),
         ({"quasi": {"a": None}, "target": "b"}, "target 'b'"),
+        ({"quasi": {"a": None}, "target": "a"}, "'a' is a quasi-identifier.*\n\n.*sensitive, or other"),
+        ({"quasi": {"a": None}, "other": ["b", "c"], "target": ["b", "c"]}, "the class is one column.*\n\n.*join"),
         ({"quasi": {"a": None}, "identifiers": ["b"], "target": "b"}, "target 'b'"),
     ],
 )

@@ -197,7 +197,7 @@ REFUSED = [
         "exact",
         put("guarantees", 0, "kind", value="n"),
         "manifest",
-        "guarantees[0].kind is not one of k, l, t, alpha, lkc, beta, delta, m, concealment",
+        "guarantees[0].kind is not one of k, l, t, alpha, lkc, beta, delta, width, m, concealment",
     ),
     ("exact", put("guarantees", 0, "k", value=0), "manifest", "guarantees[0].k is not a whole number from 1"),
     ("exact", put("guarantees", 1, "l", value=0.5), "manifest", "guarantees[1].l is not a number from 1"),

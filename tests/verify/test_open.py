@@ -24,25 +24,25 @@ OPEN = {
     "nothing is missing": dict.fromkeys(METHODS, ""),
     "no private folder": {
         "mondrian": BY_ROW_MAP,
-        "nhaa": "domains, rings, row map",
+        "nhaa": "concealment, domains, rings, row map",
         "shares": "blocks, concealment, domains, row map, shares",
         "counts": BY_ROW_MAP,
     },
     "only a row map": {
         "mondrian": ALONE,
-        "nhaa": "domains, private folder, rings",
+        "nhaa": "concealment, domains, private folder, rings",
         "shares": "blocks, concealment, domains, private folder, shares, shuffled columns",
         "counts": ALONE,
     },
     "no original": {
         "mondrian": "original",
-        "nhaa": "k, l (frequency), original",
+        "nhaa": "concealment, k, l (frequency), original",
         "shares": "blocks, concealment, k, original",
         "counts": "k, original",
     },
     "no evidence": {
         "mondrian": "",
-        "nhaa": "rings",
+        "nhaa": "concealment, rings",
         "shares": "blocks, concealment, shares, shuffled columns",
         "counts": "",
     },
@@ -112,7 +112,8 @@ MADE = {
         *START, *TABLES, "k", "l (frequency)", *ORIGINALS, "extents", "own value", "other columns", "identifiers", *END
     ],
     "nhaa": [
-        *START, *TABLES, *ORIGINALS, "own value", "other columns", "identifiers", "rings", "k", "l (frequency)", *END
+        *START, *TABLES, *ORIGINALS, "own value", "other columns", "identifiers", "rings", "k", "concealment",
+        "l (frequency)", *END
     ],
     "shares": [
         *START, "distributions", *TABLES, "l (frequency)", *ORIGINALS, "own value", "other columns",

@@ -23,8 +23,8 @@ class Asked:
         Polars' names of its types.
     hierarchies
         Kind of hierarchy of each quasi-identifier, in schema order.
-    secrets, limits
-        The sensitive columns in schema order, and what the schema asks of each.
+    secrets, limits, ranges
+        The sensitive columns in schema order, what the schema asks of each, and where ranges of its numbers begin.
     target
         The class, sensitive or not.
     """
@@ -34,6 +34,7 @@ class Asked:
     hierarchies: dict[str, str]
     secrets: list[str]
     limits: dict[str, dict[str, Any]]
+    ranges: dict[str, tuple[float, ...]]
     other: list[str]
     target: str | None
     policy: str
@@ -75,6 +76,8 @@ class Asked:
         found = {name: self._meant(name, kind) for name, kind in self.hierarchies.items()}
         for name in self.secrets:
             found[name] = _without(_secret(self._meant(name, None)), self.codes, name)
+            if starts := self.ranges[name]:
+                found[name] = [None if v is None else _begin(v, starts) for v in found[name]]
         return found
 
     def _meant(self, name: str, kind: str | None) -> list[Any]:
@@ -92,6 +95,11 @@ class Asked:
         if self.policy == "value":
             return list(range(self.n_rows))
         return [row for row in range(self.n_rows) if all(values[row] is not None for values in self.meant.values())]
+
+
+def _begin(value: Any, starts: tuple[float, ...]) -> Any:  # noqa: ANN401
+    """Return where a number's range begins, as a number of its kind; below all of them it has none."""
+    return type(value)(max((start for start in starts if start <= value), default=value))
 
 
 def _without(values: list[Any], codes: dict[str, tuple[str, ...]], name: str) -> list[Any]:

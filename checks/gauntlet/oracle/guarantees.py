@@ -12,10 +12,10 @@ MORE_K = ("iacc", "pareto_dmpd")
 """Methods that may promise a larger k than they were asked for."""
 
 NOTHING = {"l": 1, "l_kind": "frequency", "c": 3.0, "t": None, "ordered": False, "alpha": None,
-           "beta": None, "enhanced": False, "delta": None, "tree": False}  # fmt: skip
+           "beta": None, "enhanced": False, "delta": None, "tree": False, "width": None}  # fmt: skip
 """What is asked of a column of which nothing is."""
 
-LATER = ("beta", "enhanced", "delta", "tree")
+LATER = ("beta", "enhanced", "delta", "tree", "width")
 """What a manifest names only where it is asked for."""
 
 
@@ -68,6 +68,8 @@ def _as_printed(asked: Asked) -> bool:
 
 def _conceals(asked: Asked, given: dict[str, Any]) -> bool:
     """Whether everybody is to be left with k rows: by default where columns are published as they are."""
+    if asked.method == "nhaa":
+        return bool(asked.other) if given.get("concealment") is None else bool(given["concealment"])
     if asked.method != "nsvdist" or given.get("mode", "hardened") != "hardened" or given.get("loss", "lm") != "lm":
         return False
     asked_for = given.get("concealment")
@@ -89,4 +91,6 @@ def _of_column(given: dict[str, Any]) -> list[dict[str, Any]]:
         found.append({"kind": "beta", "beta": given["beta"], "enhanced": given.get("enhanced", False)})
     if given.get("delta") is not None:
         found.append({"kind": "delta", "delta": given["delta"]})
+    if given.get("width") is not None:
+        found.append({"kind": "width", "width": given["width"]})
     return found

@@ -1,4 +1,4 @@
-"""The promises: k, l of four kinds, t, alpha, LKC, beta and delta, counted with whole numbers and fractions."""
+"""The promises: k, l of four kinds, t, alpha, LKC, beta, delta and width, counted with whole numbers and fractions."""
 
 from __future__ import annotations
 
@@ -91,11 +91,23 @@ def holds(guarantee: dict[str, Any], size: int, counts: Counts | None, table: Co
         return top <= Fraction(str(guarantee["alpha"]))
     if kind in ("beta", "delta"):
         return alike(guarantee, size, counts, table)
+    if kind == "width":
+        return apart(counts) >= Fraction(str(guarantee["width"]))
     if kind == "t" and "above" in guarantee:
         return tree_distance(counts, table, guarantee["above"]) <= guarantee["t"] + 1e-9
     if kind == "t":
         return distance(counts, table, ordered=guarantee["ordered"]) <= guarantee["t"] + 1e-9
     return diverse(guarantee, size, counts)
+
+
+def apart(counts: Counts) -> Any:  # noqa: ANN401 - a fraction, or infinite
+    """Return how far apart the least and the greatest number of a group are; a missing one is no number."""
+    numbers = [value for (_, value), n in counts.items() if n > 0 and value is not None]
+    if not numbers or min(numbers) == max(numbers):
+        return Fraction(0)
+    if any(math.isinf(number) for number in numbers):
+        return math.inf
+    return Fraction(str(max(numbers))) - Fraction(str(min(numbers)))
 
 
 def alike(guarantee: dict[str, Any], size: int, counts: Counts, table: Counts) -> bool:

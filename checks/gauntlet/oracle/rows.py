@@ -31,8 +31,8 @@ SECRET_KEYS = {
     "shares": ("name", "type", "form", "values", "counts"),
 }
 PARAMETERS = {
-    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree", "recoding", "strict", "cut",
-    "runs", "sweeps", "class_weight", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
+    "k", "l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree", "width", "recoding",
+    "strict", "cut", "runs", "sweeps", "class_weight", "mode", "loss", "presplit", "delta_c", "delta_d", "keep_values",
     "gain", "tighten", "cluster", "min_rows", "confidence", "L", "C",
     "score", "start", "omega", "passes", "generations", "population", "folds", "inducer", "crossover", "mutation",
     "suppress", "quasi_sets", "patience", "seconds", "archive", "local", "others_known", "concealment",
@@ -85,10 +85,12 @@ def judge_rows(found: Folder, asked: Asked, problems: list[str]) -> None:
 def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> None:
     """Check what the manifest says of method, guarantees, rows and columns."""
     versions = [manifest["incrowd"], manifest["polars"]]
-    newer = any(promise["kind"] in ("beta", "delta") or "tree" in promise for promise in manifest["guarantees"])
-    if manifest["format"] != (4 if newer else 3 if asked.several else 2) or not all(
-        isinstance(own, str) for own in versions
-    ):
+    newer = any(
+        promise["kind"] in ("beta", "delta", "width") or "tree" in promise for promise in manifest["guarantees"]
+    )
+    if manifest["format"] != (
+        6 if any(asked.ranges.values()) else 4 if newer else 3 if asked.several else 2
+    ) or not all(isinstance(own, str) for own in versions):
         problems.append("format or versions are wrong")
     method = manifest["method"]
     if list(method) != ["name", "parameters"] or method["name"] != asked.method:
@@ -141,6 +143,8 @@ def _secret_keys(entry: dict[str, Any], manifest: dict[str, Any]) -> tuple[str, 
     """Return the keys that a sensitive column must be told in: with its tree where closeness is promised along it."""
     along = [g for g in manifest["guarantees"] if "tree" in g and g.get("column") in (None, entry.get("name"))]
     known = SECRET_KEYS.get(entry.get("form", ""))
+    if known and "ranges" in entry:
+        known = (*known[:3], "ranges", *known[3:])
     return (*known, "leaves", "levels") if known and along else known
 
 
@@ -154,6 +158,8 @@ def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
         problems.append("one sensitive column is written by itself, and several are a list")
     elif any(_secret_keys(entry, manifest) != tuple(entry) or entry["form"] != _form(asked) for entry in about):
         problems.append("a sensitive column is told in other keys, or in another form than the method's")
+    elif any(tuple(entry.get("ranges", ())) != asked.ranges[entry["name"]] for entry in about):
+        problems.append("ranges of sensitive numbers are not those of the schema")
     else:
         there, expected = found.dtypes["release"].items(), _expected_columns(manifest, asked)
         if len(there) != len(expected) or any(

@@ -63,7 +63,7 @@ Data = Annotated[
     ),
 ]
 LKinds = "frequency, distinct, entropy or recursive."
-_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
+_OWN = {name: OPTIONS[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta", "width")}
 
 
 @app.callback(invoke_without_command=True)
@@ -106,6 +106,10 @@ def publish(
     ] = None,
     delta: Annotated[
         float | None, typer.Option(help="Largest change of a sensitive value's share: less than 2^DELTA times.")
+    ] = None,
+    width: Annotated[
+        list[str] | None,
+        typer.Option(help="How far the sensitive numbers of a crowd are apart, at least; or NAME=VALUE."),
     ] = None,
     option: Own = None,
     population: Annotated[
@@ -164,8 +168,8 @@ def publish(
         return
     given: dict[str, Any] = {"k": k, "l_kind": for_each("--l-kind", l_kind, number=False)}
     given |= {"l": for_each("-l", l), "t": for_each("-t", t), "alpha": for_each("--alpha", alpha)}
-    given |= {"beta": beta, "delta": delta}
-    given = {name: given[name] for name in ("k", "l", "l_kind", "t", "alpha", "beta", "delta")}
+    given |= {"beta": beta, "delta": delta, "width": for_each("--width", width)}
+    given = {name: given[name] for name in _OWN}
     parameters = {name: value for name, value in given.items() if value is not None}
     if l_kind is not None and l is None:
         fact = "Option --l-kind needs -l"

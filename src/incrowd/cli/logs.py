@@ -29,6 +29,7 @@ _SAFE = {
     "presence",
     "quick", "quiet", "refuse-repeat", "release", "repair", "rounding", "rules", "samples", "sampling-fraction",
     "schema", "search", "specials", "store", "t", "test", "test-rows", "threshold", "training", "tree", "trust",
+    "width",
 }  # fmt: skip
 """Options whose values are logged: numbers, known words, names of files. Of others: that they were given."""
 

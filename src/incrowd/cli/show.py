@@ -36,6 +36,7 @@ _REACHED = {
     ),
     ("t",): "largest distance from the whole table {t:.4g} (t)",
     ("beta",): "largest relative gain of a sensitive value's share {beta:.4g} (beta)",
+    ("width",): "least and greatest number of a crowd at least {width:.10g} apart (width)",
     ("delta",): "largest change of a sensitive value's share {delta:.4g} (delta, of base 2)",
 }
 _DETAILS = {

@@ -29,7 +29,7 @@ OPTIONS = {
     "refuse_repeat": "--refuse-repeat", "replace": "--replace", "rounding": "--rounding", "samples": "--samples",
     "seed": "--seed", "sensitive": "--sensitive", "sheet": "--sheet", "store": "--store", "t": "-t",
     "table": "--table", "target": "--target", "test": "--test-rows", "thousands": "--thousands",
-    "training": "--training", "trust": "--trust",
+    "training": "--training", "trust": "--trust", "width": "--width",
 }  # fmt: skip
 """Parameters of the library that have an option of their own."""
 
@@ -45,6 +45,7 @@ VALUES = {
     "--alpha": "a number above 0, at most 1",
     "--beta": "a number above 0",
     "--delta": "a number above 0",
+    "--width": "a number above 0",
     "--k-map": "a whole number, at least 1",
     "--jobs": "a whole number, at least 1",
     "--depth": "a whole number, at least 1",

@@ -23,6 +23,7 @@ Codes = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 _SLOTS = 1 << 10
+_WIDEST = 1 << 20  # whole numbers in a range up to this are looked up in a table, of 4 MB at most
 _MISSING = 0  # the code of a missing value
 
 
@@ -87,6 +88,46 @@ class _Labels:
         return self._firsts[: self.n]
 
 
+class _Near:
+    """Whole numbers near each other: one table of all numbers between them says which is which.
+
+    Attributes
+    ----------
+    low
+        The least number of the table.
+    values
+        The numbers that occurred; the place of each is its label.
+    """
+
+    def __init__(self) -> None:
+        self.low, self.values = 0, np.empty(0, np.int64)
+        self._place = np.empty(0, np.int32)
+
+    def take(self, numbers: Int64) -> bool:
+        """Make room for more numbers; tell whether they are near enough. If not, nothing has changed."""
+        if not len(numbers):
+            return True
+        low, high = int(numbers.min()), int(numbers.max())
+        if len(self._place):
+            low, high = min(low, self.low), max(high, self.low + len(self._place) - 1)
+        if high - low >= _WIDEST:
+            return False
+        if not len(self._place) or low < self.low or high - low >= len(self._place):
+            place = np.full(high - low + 1, -1, np.int32)
+            place[self.values - low] = np.arange(len(self.values), dtype=np.int32)
+            self.low, self._place = low, place
+        seen = np.zeros(len(self._place), np.bool_)
+        seen[numbers - self.low] = True
+        new = np.flatnonzero(seen & (self._place < 0))
+        self._place[new] = np.arange(len(self.values), len(self.values) + len(new), dtype=np.int32)
+        self.values = np.concatenate([self.values, new + self.low])
+        return True
+
+    def label(self, numbers: Int64) -> Codes:
+        """Return the label of each number, all of which are known."""
+        return np.asarray(self._place[numbers - self.low] if len(self._place) else np.zeros(len(numbers), np.int32))
+
+
 class Dictionary:
     """The distinct values of a column, by codes in the order in which they first occur; 0 is the missing value."""
 
@@ -95,13 +136,14 @@ class Dictionary:
         self._names = pl.Series(name, [], pl.String())
         self._enum = pl.Enum([])
         self._numbers = _Labels(2)
+        self._near: _Near | None = _Near()
         self._dtype: pl.DataType | None = None
 
     def encode(self, column: pl.Series) -> Codes:
         """Return the code of each value."""
         self._dtype = column.dtype
         codes = self._encode_text(column) if column.dtype == pl.String else self._encode_numbers(column)
-        if len(self._names) + self._numbers.n > self._most:
+        if len(self._names) + self._n_numbers > self._most:
             fact = f"Column {self._name!r} has more than {self._most} distinct values"
             raise TooManyRowsError(fact, "give it bins or round it, drop it, or give the run more memory")
         return codes
@@ -118,8 +160,23 @@ class Dictionary:
 
     def _encode_numbers(self, column: pl.Series) -> Codes:
         bits = _bits(column)
-        codes = self._numbers.label(bits.view(np.int32).reshape(-1, 2)).astype(np.int32) + np.int32(_MISSING + 1)
+        if self._near is not None and not column.dtype.is_float():
+            known = bits[column.is_not_null().to_numpy()] if column.null_count() else bits
+            if self._near.take(known):
+                bits = bits if known is bits else np.where(column.is_null().to_numpy(), self._near.low, bits)
+                return self._with_missing(self._near.label(bits), column)
+        if self._near is not None:  # from now on numbers are looked up one by one, those of before first
+            self._numbers.label(self._near.values.view(np.int32).reshape(-1, 2))
+            self._near = None
+        return self._with_missing(self._numbers.label(bits.view(np.int32).reshape(-1, 2)), column)
+
+    def _with_missing(self, labels: npt.NDArray[np.int32] | Int64, column: pl.Series) -> Codes:
+        codes = labels.astype(np.int32) + np.int32(_MISSING + 1)
         return np.where(column.is_null().to_numpy(), np.int32(_MISSING), codes) if column.null_count() else codes
+
+    @property
+    def _n_numbers(self) -> int:
+        return self._numbers.n if self._near is None else len(self._near.values)
 
     @property
     def values(self) -> pl.Series:
@@ -127,7 +184,8 @@ class Dictionary:
         missing = pl.Series(self._name, [None], self._dtype or pl.String())
         if self._dtype is None or self._dtype == pl.String:
             return pl.concat([missing, self._names])
-        bits = np.ascontiguousarray(self._numbers.firsts).view(np.int64).ravel()
+        firsts = np.ascontiguousarray(self._numbers.firsts).view(np.int64).ravel()
+        bits = firsts if self._near is None else self._near.values
         numbers = bits.view(np.float64) if self._dtype.is_float() else bits
         return pl.concat([missing, pl.Series(self._name, numbers).cast(self._dtype)])
 

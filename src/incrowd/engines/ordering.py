@@ -70,6 +70,10 @@ class Deal:
         rows = np.arange(self._first, self._first + len(distinct), dtype=np.int64)
         self._first += len(distinct)
         kept = np.flatnonzero(shown != LEFT_OUT)
+        if self._n_buckets == 1 and not self.other:
+            whole = len(kept) == len(shown)
+            self._write(0, pl.DataFrame({SHOWN: shown if whole else shown[kept], ROW: rows if whole else rows[kept]}))
+            return
         bucket = self._bucket_of[shown[kept]].astype(np.uint16 if self._n_buckets < 1 << 16 else np.int32)
         order = kept[np.argsort(bucket, kind="stable")]
         ends = np.cumsum(np.bincount(bucket, minlength=self._n_buckets))
@@ -79,9 +83,12 @@ class Deal:
         start = 0
         for number, end in enumerate(ends.tolist()):
             if end > start:
-                frame.slice(start, end - start).write_ipc(self._file(number, int(self._n_files[number])))
-                self._n_files[number] += 1
+                self._write(number, frame.slice(start, end - start))
             start = end
+
+    def _write(self, bucket: int, frame: pl.DataFrame) -> None:
+        frame.write_ipc(self._file(bucket, int(self._n_files[bucket])))
+        self._n_files[bucket] += 1
 
     def in_order(self, rng: np.random.Generator) -> Iterator[pl.DataFrame]:
         """Yield all rows in the order of the release: what they show, their number in the table, other columns."""

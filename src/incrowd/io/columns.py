@@ -27,6 +27,7 @@ TYPES: dict[str, type[pl.DataType]] = {
 
 # A text column nearly always shows that it is text within its first rows.
 SAMPLE = 1000
+_FEW_TOKENS = 8  # are compared one by one
 _PLAIN = Notation()
 _ISO_LENGTH = 10
 _LONG = 19  # digits from which whole numbers may need more than 64 bits
@@ -83,8 +84,20 @@ def declare(
 
 def without_tokens(text: pl.Series, tokens: Sequence[str]) -> pl.Series:
     """Turn the cells that equal a token, spaces around it aside, into nulls."""
+    if not _may_have(text, tokens):
+        return text
     missing = trimmed(text).is_in(list(tokens))
     return text.to_frame().select(pl.when(~missing).then(pl.first()).alias(text.name)).to_series()
+
+
+def _may_have(text: pl.Series, tokens: Sequence[str]) -> bool:
+    """Tell whether some cell may equal a token, spaces around it aside: it begins with a space, or as the token does.
+
+    Comparing takes a quarter of the time of looking for spaces in every cell.
+    """
+    if len(tokens) > _FEW_TOKENS or (text < "!").any():
+        return True
+    return any(bool(((text >= token) & (text < f"{token}!")).any()) for token in tokens)
 
 
 def guessed(text: pl.Series, tokens: Sequence[str] = ()) -> pl.Series:

@@ -42,6 +42,9 @@ class Limits(NamedTuple):
     nodes
         The node of each value in each level of its column's tree between values and root, [levels x values]; one column
         without levels where no distance is measured along a tree.
+    reach
+        The first value of the column that is far enough above each value; ``-1`` where a value is no number, and the
+        number of values where none is. Nothing where no range has to be wide.
     """
 
     whole: Int64
@@ -51,6 +54,7 @@ class Limits(NamedTuple):
     value_of: Int32
     shares: Int64
     nodes: Int32
+    reach: Int32
 
 
 @kernel
@@ -62,6 +66,8 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
         return True
     if len(limits.whole) == 1:
         if not _is_diverse(counts, n, limits.whole[0], limits.real[0], limits.overall):
+            return False
+        if len(limits.reach) > 0 and not _is_wide(counts, limits.reach):
             return False
         return (len(limits.shares) == 0 or _are_between(counts, n, limits.shares)) and (
             limits.whole[0, LEVELS] == 0
@@ -75,6 +81,8 @@ def holds(counts: Int64, n: int, limits: Limits) -> bool:
         if not _is_diverse(own, n, limits.whole[j], limits.real[j], limits.overall[begin:end]):
             return False
         if len(limits.shares) > 0 and not _are_between(own, n, limits.shares[begin:end]):
+            return False
+        if len(limits.reach) > 0 and not _is_wide(own, limits.reach[begin:end]):
             return False
         if limits.whole[j, LEVELS] > 0 and not _is_near(
             own, n, limits.whole[j], limits.real[j], limits.overall[begin:end], limits.nodes[:, begin:end]
@@ -103,6 +111,8 @@ def _hold_for_who_knows(counts: Int64, j: int, limits: Limits) -> bool:
             if not _is_diverse(parts[p], sizes[p], limits.whole[j], limits.real[j], limits.overall[begin:end]):
                 return False
             if len(limits.shares) > 0 and not _are_between(parts[p], sizes[p], limits.shares[begin:end]):
+                return False
+            if len(limits.reach) > 0 and not _is_wide(parts[p], limits.reach[begin:end]):
                 return False
             if limits.whole[j, LEVELS] > 0 and not _is_near(
                 parts[p],
@@ -148,6 +158,18 @@ def _are_between(counts: Int64, n: int, shares: Int64) -> bool:
         if counts[v] * shares[v, LEAST_DENOMINATOR] < n * shares[v, LEAST_NUMERATOR]:
             return False
     return True
+
+
+@kernel
+def _is_wide(counts: Int64, reach: Int32) -> bool:
+    """Tell whether the greatest number among these values is far enough above the least."""
+    least, greatest = -1, -1
+    for v in range(len(counts)):
+        if counts[v] > 0 and reach[v] >= 0:
+            if least < 0:
+                least = v
+            greatest = v
+    return least >= 0 and greatest >= reach[least]
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""What a group of rows must satisfy: k, l of four kinds, t, alpha, LKC, beta and delta, as small frozen objects."""
+"""What a group of rows must satisfy: k, l of four kinds, t, alpha, LKC, beta, delta, width: small frozen objects."""
 
 from incrowd.privacy.constraint import Constraint, exact
 from incrowd.privacy.constraints import (
@@ -11,6 +11,7 @@ from incrowd.privacy.constraints import (
     TCloseness,
 )
 from incrowd.privacy.likeness import BetaLikeness, DeltaDisclosure
+from incrowd.privacy.width import Values, Width
 
 __all__ = [
     "LKC",
@@ -23,5 +24,7 @@ __all__ = [
     "LDiversity",
     "Privacy",
     "TCloseness",
+    "Values",
+    "Width",
     "exact",
 ]

@@ -20,6 +20,7 @@ from incrowd.errors import InfeasibleError, ParameterError, SchemaError, counted
 from incrowd.manifest import Guarantee
 from incrowd.privacy.constraint import Constraint, Counts, Limits, exact, is_number, neighbour
 from incrowd.privacy.likeness import BetaLikeness, DeltaDisclosure
+from incrowd.privacy.width import Values, Width, reach, span
 
 LKind = Literal["frequency", "distinct", "entropy", "recursive"]
 T = TypeVar("T")
@@ -261,13 +262,14 @@ class Privacy:
         enhanced: EachColumn[bool] = False,
         delta: EachColumn[float | None] = None,
         tree: EachColumn[bool] = False,
+        width: EachColumn[float | None] = None,
     ) -> Privacy:
         """Collect constraints; ``l=1``, and ``None`` for the others, ask for nothing.
 
         Each may be a mapping from sensitive columns; a column that it does not name is asked for nothing by it.
         """
         columns: dict[str | None, None] = {}
-        for setting in (l, l_kind, c, t, alpha, ordered, beta, enhanced, delta, tree):
+        for setting in (l, l_kind, c, t, alpha, ordered, beta, enhanced, delta, tree, width):
             columns |= dict.fromkeys(setting) if isinstance(setting, Mapping) else {}
         chosen: list[Constraint] = [KAnonymity(k)]
         for name in columns or (None,):
@@ -290,6 +292,8 @@ class Privacy:
             chosen += [Alpha(own_alpha, name)] if own_alpha is not None else []
             chosen += [BetaLikeness(own_beta, own_enhanced, name)] if own_beta is not None else []
             chosen += [DeltaDisclosure(own_delta, name)] if own_delta is not None else []
+            own_width = own_of(width, name, None)
+            chosen += [Width(own_width, name)] if own_width is not None else []
         return cls(tuple(chosen), others_known)
 
     @property
@@ -310,7 +314,7 @@ class Privacy:
             return Privacy(tuple(replace(c, column=None) if c.column else c for c in self.constraints))  # type: ignore[type-var]
         if self.others_known and not self.about_sensitive:  # limits of the schema are among the constraints by now
             fact = "others_known is about limits of sensitive values, and none of them was given"
-            raise ParameterError(fact, "give l, t, alpha, beta or delta, or leave others_known out")
+            raise ParameterError(fact, "give l, t, alpha, beta, delta or width, or leave others_known out")
         found: list[Constraint] = [c for c in self.constraints if isinstance(c, KAnonymity)]
         for name in names:
             own = [c for c in self.constraints if not isinstance(c, KAnonymity) and c.column in (None, name)]
@@ -351,7 +355,25 @@ class Privacy:
         between = [(a.numerator, a.denominator, b.numerator, b.denominator) for a, b in zip(least, most, strict=True)]
         return np.array(between, np.int64)
 
-    def require_feasible(self, n_rows: int, counts: Mapping[str, Counts], ordered: Sequence[str] = ()) -> None:
+    @property
+    def has_widths(self) -> bool:
+        """Whether a group's values of any column have to be far apart."""
+        return any(isinstance(constraint, Width) for constraint in self.constraints)
+
+    def reach(self, name: str, values: Sequence[Any]) -> npt.NDArray[np.int32]:
+        """Return the first value of a column that is far enough above each, as the kernel reads them."""
+        widths = [c.width for c in self.constraints if isinstance(c, Width) and c.column in (None, name)]
+        if not widths:
+            return np.zeros(len(values), np.int32)
+        return reach(values, max(map(exact, widths)))
+
+    def require_feasible(
+        self,
+        n_rows: int,
+        counts: Mapping[str, Counts],
+        ordered: Sequence[str] = (),
+        values: Values | None = None,
+    ) -> None:
         """Refuse what even one group of all rows would not satisfy, with the closest setting in the error.
 
         Parameters
@@ -360,6 +382,8 @@ class Privacy:
             How often each value of each sensitive column occurs.
         ordered
             The sensitive columns whose values have an order of their own.
+        values
+            The values of the sensitive columns that are numbers.
         """
         own = self.for_columns(list(counts))
         if own.about_sensitive and not counts:
@@ -370,10 +394,15 @@ class Privacy:
             if isinstance(constraint, TCloseness) and constraint.ordered and named not in ordered:
                 fact = "ordered is true, and the sensitive values are names: their order would be the alphabet's"
                 raise ParameterError(fact, "leave ordered out, or code the values as numbers")
+            if isinstance(constraint, Width) and named not in (values or {}):
+                fact = f"width is given for {named!r}, whose values are no numbers"
+                raise ParameterError(fact, "leave width out, or name the columns of numbers: width={'salary': 500}")
         best: dict[str, Any] = {}
         for constraint in own.constraints:
             for name in [constraint.column] if constraint.column else list(counts) or [""]:
                 reached = constraint.best(n_rows, counts.get(name, np.empty(0, np.int64)))
+                if isinstance(constraint, Width) and (wide := span((values or {})[name])) < constraint.width:
+                    reached = {"width": wide}
                 for key, value in (reached or {}).items():
                     best[key] = best.get(key, {}) | {name: value} if constraint.column else value
         if best:

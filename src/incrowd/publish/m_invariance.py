@@ -226,7 +226,7 @@ def republish(
     manifest = previous.manifest
     if manifest.series is None or manifest.method.name != MInvariance.name:
         fact = f"The release before was made by {manifest.method.name!r}, and a table cannot be published after it"
-        hint = "begin a series with method m_invariance; other releases of the same people can be intersected"
+        hint = "begin a series with method m_invariance, the only one whose releases cannot be intersected"
         raise IncompatibleError(fact, hint)
     if previous.private is None or not isinstance(previous.private.evidence, People):
         fact = "The release before has no private part, which knows the signatures of its people"

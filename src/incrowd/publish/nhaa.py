@@ -60,8 +60,8 @@ The form with l is described by Last, Tassa, Zhmudyak, Shmueli 2014, section 4.5
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -73,10 +73,12 @@ from incrowd.domains import flatten
 from incrowd.errors import InfeasibleError, ParameterError, counted
 from incrowd.kernels.groups import label_groups
 from incrowd.kernels.nhaa import NONE, RING, Values, Walk, arrange, chop, close_windows, draw_matchings
+from incrowd.manifest import Guarantee
 from incrowd.privacy import Privacy
 from incrowd.publish.mondrian import Mondrian
 from incrowd.publish.publisher import CellPublisher, Choice, Progress
 from incrowd.release import Rings
+from incrowd.schema import Schema
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -100,11 +102,16 @@ class NHAA(CellPublisher):
         k = l is the paper's setting.
     cluster
         Least number of rows on a ring; ``None`` makes them as short as k and l allow.
+    concealment
+        Promise, and let `verify` check, that everybody is left with k rows after all pairs of a person and a row that
+        are in no perfect matching are dropped. Rings are so in any case; by default it is promised where columns are
+        published as they are.
     """
 
     k: int
     l: float = 1
     cluster: int | None = None
+    concealment: bool | None = None
 
     name: ClassVar[str] = "nhaa"
     paper: ClassVar[str] = "Wong et al. 2010"
@@ -124,10 +131,23 @@ class NHAA(CellPublisher):
         if self.cluster is not None and not (whole and self.cluster >= self.k):
             fact = f"cluster is {self.cluster!r}, and k is {self.k}"
             raise ParameterError(fact, "use a whole number, at least k")
+        if self.concealment not in (True, False, None):
+            fact = f"concealment is {self.concealment!r}"
+            raise ParameterError(fact, "use true or false")
 
     def privacy(self) -> Privacy:
         """Return the constraints that every cluster keeps, and every window of a ring with it."""
         return Privacy.of(self.k, l=self.l)
+
+    def settled(self, schema: Schema) -> NHAA:
+        """Return this method, promising concealment where columns are published as they are, unless told otherwise."""
+        found = super().settled(schema)
+        return found if self.concealment is not None else replace(found, concealment=bool(schema.other))
+
+    def promises(self, choice: Choice, schema: Schema) -> Sequence[Guarantee]:
+        """Return what the manifest promises of a choice."""
+        more = (Guarantee("concealment", k=self.k),) if self.concealment else ()
+        return (*super().promises(choice, schema), *more)
 
     @property
     def width(self) -> int:

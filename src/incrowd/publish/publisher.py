@@ -32,7 +32,7 @@ Progress = Callable[[str, int, int], None]
 
 _LATER = (
     ("others_known", False, ("others_known",)), ("beta", None, ("beta", "enhanced")), ("delta", None, ("delta",)),
-    ("tree", False, ("tree",)),
+    ("tree", False, ("tree",)), ("width", None, ("width",)),
 )  # fmt: skip
 _FEW_STEPS = 150_000  # take a fraction of a second in plain Python, and loading compiled loops takes longer
 
@@ -292,6 +292,9 @@ class GroupPublisher(CellPublisher):
 
     tree
         Measure t along the tree that the schema gives the sensitive column (hierarchical closeness).
+    width
+        How far the least and the greatest value of a sensitive number are apart in every group, at least: the e of
+        (k, e)-anonymity.
 
     With several sensitive columns, each of these but k is one setting for all of them, or a mapping:
     ``l={"diagnosis": 3}`` asks for nothing of the others.
@@ -309,8 +312,9 @@ class GroupPublisher(CellPublisher):
     enhanced: EachColumn[bool] = False
     delta: EachColumn[float | None] = None
     tree: EachColumn[bool] = False
+    width: EachColumn[float | None] = None
 
-    promise: ClassVar[str] = "k, l (all kinds), t, alpha, beta, delta"
+    promise: ClassVar[str] = "k, l (all kinds), t, alpha, beta, delta, width"
     several: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -330,7 +334,9 @@ def require_feasible(privacy: Privacy, table: Table) -> None:
     """Refuse what not even one group of all rows of this table keeps."""
     counts = {secret.name: secret.counts(table.sensitive_counts) for secret in table.secrets}
     ordered = [secret.name for secret in table.secrets if type_of(secret.values) in ("int", "float", "date")]
-    privacy.require_feasible(table.n_rows, counts, ordered)
+    numbers = [secret for secret in table.secrets if type_of(secret.values) in ("int", "float")]
+    values = {secret.name: secret.values.to_list() for secret in numbers} if privacy.has_widths else None
+    privacy.require_feasible(table.n_rows, counts, ordered, values)
     if not privacy.others_known:
         return
     whole, n = table.sensitive_counts[None, :], np.array([table.n_rows])

@@ -13,7 +13,9 @@ from incrowd.errors import counted
 from incrowd.report.summary import CheckLine, Judgement, Status
 from incrowd.verify import Check, Verdict
 
-_PROMISE = re.compile(r"k|blocks|k of joins|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|lkc")
+_PROMISE = re.compile(
+    r"k|blocks|k of joins|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|width|lkc"
+)
 _LEVELS = {
     "k": "Smallest crowd",
     "l_distinct": "Fewest different sensitive values in a crowd",
@@ -21,6 +23,7 @@ _LEVELS = {
     "t": "Largest distance from the whole table (t)",
     "beta": "Largest relative gain of a sensitive value's share (beta)",
     "delta": "Largest change of a sensitive value's share (delta)",
+    "width": "Smallest distance of the least and the greatest number in a crowd (width)",
     "rows_fitting_min": "Fewest rows of one table that fit somebody",
     "rows_with_class_min": "Fewest rows alike, class included",
 }
@@ -56,6 +59,7 @@ _TITLES = {
     "beta": "No sensitive value becomes much likelier than in the whole table (beta)",
     "beta (enhanced)": "No sensitive value becomes much likelier than in the whole table (beta)",
     "delta": "No sensitive value becomes much likelier or less likely than in the whole table (delta)",
+    "width": "The numbers of every crowd are far enough apart (width)",
     "lkc": "Whoever knows L values finds a crowd (LKC)",
     "blocks": "The people whose values are published together are at least k",
     "private files": "The owner's private files belong to this release",

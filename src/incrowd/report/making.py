@@ -21,6 +21,7 @@ _OPTIONS = {
     "alpha": "--alpha",
     "beta": "--beta",
     "delta": "--delta",
+    "width": "--width",
 }
 
 

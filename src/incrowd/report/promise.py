@@ -134,6 +134,7 @@ def _point(guarantee: Guarantee, secret: str | None, crowd: str) -> str:
             f"every crowd has every value of {value}, less than {2 ** (guarantee.delta or 0):.3g} times as frequent or "
             "rare as the whole table"
         ),
+        "width": f"the least and the greatest {value} in a crowd are at least {guarantee.width or 0:.10g} apart",
         "m": (
             f"somebody who has all releases of the series finds {guarantee.m} values of {value} equally likely for "
             "everybody"

@@ -232,8 +232,7 @@ class Schema:
         secrets = self.secrets
         self.target = target if target is not None or len(secrets) != 1 else secrets[0]
         if target is not None and target not in (*secrets, *self.other):
-            fact = f"The target {target!r} is not a released column of the schema"
-            raise SchemaError(fact, "give it the role other or sensitive")
+            raise _wrong_target(target, self.quasi)
         self.missing, self.missing_tokens, self.rest = missing, missing_tokens, rest
         self.file = reading or io.Reading()
 
@@ -413,6 +412,22 @@ def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:
     alike = get_close_matches(lacking[0].casefold(), list(folded), n=1)
     guess = f"did you mean {folded[alike[0]]!r}? The columns are " if alike else "use one of "
     raise SchemaError(fact, guess + ", ".join(map(repr, present)))
+
+
+def _wrong_target(target: object, quasi: Sequence[str]) -> SchemaError:
+    """Say why something cannot be the class."""
+    if not isinstance(target, str):
+        fact = f"The target is a {type(target).__name__}, and the class is one column"
+        hint = (
+            "name the column that the release stays good for; to keep several, join their values in a column of its own"
+        )
+        return SchemaError(fact, hint)
+    if target in quasi:
+        fact = f"The target {target!r} is a quasi-identifier, which is published generalized"
+        hint = "give it the role sensitive, or other if nobody could know it of a person, or name another target"
+        return SchemaError(fact, hint)
+    fact = f"The target {target!r} is not a released column of the schema"
+    return SchemaError(fact, "give it the role other or sensitive")
 
 
 def _names(names: Iterable[str], where: str) -> list[str]:

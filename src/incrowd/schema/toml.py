@@ -20,13 +20,13 @@ _HEAD = """\
 #   identifier  never published
 #   quasi       could help to recognize somebody: will be generalized
 #   sensitive   what must not be learned about a person; a single one is also the class to predict, unless target says
-#               otherwise; l, l_kind, t, alpha, beta or delta here hold for this column, whatever publish is asked for
+#               otherwise; l, l_kind, t, alpha, beta, delta, width here hold for this column, whatever publish is asked
 #   other       released as it is
 # hierarchy kinds: suppress, intervals, balanced, frequency, bins, mdl, prefixes, words, common, dates,
 #   taxonomy, codes, pairs (file = "column.csv")
 """
 _SETTINGS = {"missing", "missing_tokens", "target", "rest", "reading", "columns"}
-_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree")
+_LIMITS = ("l", "l_kind", "c", "t", "ordered", "alpha", "beta", "enhanced", "delta", "tree", "width")
 _KEYS = {"role", "type", "hierarchy", "missing", "date_format", "ranges", *_LIMITS}
 
 

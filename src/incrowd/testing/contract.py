@@ -52,6 +52,7 @@ _CONSTRAINTS: tuple[Settings, ...] = (
     {"beta": 2.0, "enhanced": True},
     {"delta": 1.9},
     {"t": 0.4, "tree": True},
+    {"width": 2},
     {"L": 2},
     {"L": 2, "l": 1.3},
     {"C": 0.8},
@@ -66,6 +67,7 @@ _OUT_OF_RANGE: tuple[Settings, ...] = (
     {"alpha": 0},
     {"beta": 0},
     {"delta": -1},
+    {"width": 0},
     {"L": 0},
     {"C": 1.5},
 )
@@ -309,7 +311,7 @@ def _publish(
 def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
     """Publish a table, and check everything about the release."""
     sample = SAMPLES[name]()
-    sample = sample.with_ordered_values() if setting.get("ordered") else sample
+    sample = sample.with_ordered_values() if setting.get("ordered") or "width" in setting else sample
     sample = sample.with_tree() if setting.get("tree") else sample
     method = subject.make(**setting)
     try:
@@ -320,7 +322,7 @@ def _publishes(subject: _Subject, name: str, setting: Settings) -> None:
     _require_kept(release, sample, subject.k)
     if not setting:  # constraints are kept by rows, and make no difference to files
         _require_written(release, sample)
-    for wanted in ("l", "t", "alpha", "beta", "delta", "L"):
+    for wanted in ("l", "t", "alpha", "beta", "delta", "width", "L"):
         if wanted in setting:
             _require(_is_promised(release, wanted, setting[wanted]), f"{wanted} is not among the guarantees")
 

@@ -17,8 +17,7 @@ def check_concealment(findings: Findings, claims: Claims, search: Array, members
     strongly connected component of the graph with an arc from each member of a row to the row's own person. That others
     fit a row as well can only add assignments: what is counted is a lower bound.
     """
-    wanted = max((p.given["k"] for p in claims.promises if p.kind == "concealment"), default=None)
-    if wanted is None:
+    if not claims.concealed:
         return
     from scipy.sparse import csr_array  # noqa: PLC0415 - a tenth of a second that most releases need not pay
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
@@ -30,8 +29,24 @@ def check_concealment(findings: Findings, claims: Claims, search: Array, members
     part = connected_components(graph, directed=True, connection="strong")[1]
     pairs = np.unique((person.astype(np.int64) * n_rows + row)[part[person] == part[row]])
     level = np.bincount(pairs // n_rows, minlength=n_rows)
-    findings.levels["concealment"] = int(level.min(initial=n_rows))
+    _judge(findings, claims, level)
+
+
+def check_concealment_of_rings(findings: Findings, claims: Claims, width: Array) -> None:
+    """Judge the level by rings that were found to be in order: an original fits the cells at `width` places of its own.
+
+    Moving all originals of a ring on by one place is another perfect matching, and there are `width` of them, no two of
+    which agree anywhere: none of these pairs is dropped.
+    """
+    if claims.concealed:
+        _judge(findings, claims, width)
+
+
+def _judge(findings: Findings, claims: Claims, level: Array) -> None:
+    wanted = max(p.given["k"] for p in claims.promises if p.kind == "concealment")
+    least = int(level.min(initial=claims.rows["released"]))
+    findings.levels["concealment"] = least
     few = level < wanted
-    problems = [f"{few.sum()} people are left with fewer than {wanted} rows, the fewest {level.min()}"]
-    fine = f"everybody is left with at least {counted(int(level.min(initial=n_rows)), 'row')}"
+    problems = [f"{few.sum()} people are left with fewer than {wanted} rows, the fewest {least}"]
+    fine = f"everybody is left with at least {counted(least, 'row')}"
     findings.judge("concealment", problems if few.any() else [], fine)

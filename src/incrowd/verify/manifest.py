@@ -48,11 +48,13 @@ _PROMISES: dict[str, dict[str, str]] = {
     "lkc": {"L": "a whole number from 1", "K": "a whole number from 1", "C": "a share above 0"},
     "beta": {"beta": "a number above 0", "enhanced": "true or false"},
     "delta": {"delta": "a number above 0"},
+    "width": {"width": "a number above 0"},
     "m": {"m": "a whole number from 1"},
     "concealment": {"k": "a whole number from 1"},
 }
-_MORE = ("beta", "delta")
-ABOUT_VALUES = ("l", "t", "alpha", *_MORE)
+_MORE = ("beta", "delta", "width")
+ABOUT_VALUES = ("l", "t", "alpha", "beta", "delta")
+ABOUT_COLUMNS = (*ABOUT_VALUES, "width")
 
 
 @dataclass(frozen=True)
@@ -271,10 +273,11 @@ def _impossible(claims: Claims) -> list[str]:
         problems.append("several sensitive columns are told, and neither by value in groups nor in shares of blocks")
     if any(p.others_known for p in claims.promises) and (not claims.homogeneous or claims.secrets[0].form != "exact"):
         problems.append("others_known is promised, and only groups with exact values can keep it")
+    problems += _impossible_widths(claims)
     if k is not None and k > released:
         problems.append(f"k = {k} is promised for {released} released rows")
-    if claims.concealed and not claims.in_shares:
-        problems.append("concealment is promised, and only shares of blocks come with members to judge it by")
+    if claims.concealed and not {"members", "rings"} & set(claims.evidence):
+        problems.append("concealment is promised, and neither members nor rings are kept to judge it by")
     problems += _impossible_in_series(claims)
     if claims.homogeneous:
         if claims.in_shares:
@@ -285,6 +288,15 @@ def _impossible(claims: Claims) -> list[str]:
     if claims.secrets and claims.secrets[0].form == "counts" and claims.other:
         problems.append("other columns stand beside counts of members: a person may fit a single row")
     return problems
+
+
+def _impossible_widths(claims: Claims) -> list[str]:
+    """Say why the numbers of a column cannot be so far apart."""
+    promised = [promise.column for promise in claims.promises if promise.kind == "width"]
+    about = [secret for secret in claims.secrets if secret.name in promised or None in promised]
+    if about and (not claims.homogeneous or any(secret.form != "exact" for secret in about)):
+        return ["width is promised, and only groups with exact values can keep it"]
+    return ["width is promised of values that are no numbers" for s in about if s.type not in ("int", "float")]
 
 
 def _impossible_in_series(claims: Claims) -> list[str]:
@@ -389,7 +401,7 @@ def read_promises(
             known += ("tree",)
             if entry["tree"] is not True or entry.get("ordered") is not False:
                 reading.manifest.append(f"{where}tree is there and is not true, or the order counts as well")
-        if len(names) > 1 and kind in ABOUT_VALUES:
+        if len(names) > 1 and kind in ABOUT_COLUMNS:
             known += ("column", "others_known")
             _check_column(reading, entry, names, where)
         reading.closed(entry, known, f"guarantees[{number}]")

@@ -22,7 +22,11 @@ L_KINDS = ("frequency", "distinct", "entropy", "recursive")
 HOMOGENEOUS, NON_HOMOGENEOUS = "homogeneous", "non-homogeneous"
 
 _NAME = re.compile(r"[a-z_0-9]{1,40}")
-_LARGEST, _SMALLEST = 1e9, 1e-12  # beyond them, digits change nothing in any table, and could tell something else
+_LARGEST, _SMALLEST, _WIDEST = (
+    1e9,
+    1e-12,
+    1e15,
+)  # beyond them, digits change nothing in any table, and could tell something else
 
 
 def _whole(least: int) -> Fits:
@@ -77,6 +81,7 @@ _LATER: tuple[dict[str, Fits], ...] = (
     {"beta": _for_each(_or_null(_above_0(_LARGEST))), "enhanced": _for_each(_is_bool)},
     {"delta": _for_each(_or_null(_above_0(64)))},
     {"tree": _for_each(_is_bool)},
+    {"width": _for_each(_or_null(_above_0(_WIDEST)))},
 )
 """Parameters of groups that a manifest names only where they are asked for, in this order."""
 _K_AND_L: dict[str, Fits] = {"k": _whole(1), "l": _number(1)}
@@ -271,7 +276,11 @@ def method_problems(
     paper = name == "nsvdist" and parameters.get("mode") == "paper"
     if len(names) > 1 and (name in _ONE_SECRET or paper or "max_confidence" in parameters):
         return [f"method {name!r} protects one sensitive column, and there are {len(names)}"], None
-    if parameters.get("concealment") and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm"):
+    if (
+        name == "nsvdist"
+        and parameters.get("concealment")
+        and (parameters.get("mode"), parameters.get("loss")) != ("hardened", "lm")
+    ):
         return ["method 'nsvdist' conceals in mode 'hardened' with loss 'lm' only"], None
     problems = _parameter_problems(name, parameters, names)
     return problems or _claim_problems(name, parameters, guarantees, recoding, form, names), None
@@ -283,7 +292,7 @@ def _parameter_problems(name: str, parameters: dict[str, Any], names: Sequence[s
         return [f"method {name!r} has other parameters than {', '.join(PARAMETERS[name][0])}, in this order"]
     wrong = [parameter for parameter, fits in known.items() if not fits(parameters[parameter])]
     wrong += [n for n, value in parameters.items() if isinstance(value, dict) and list(value) != list(names)]
-    later = [n for n in ("beta", "delta") if n in parameters]
+    later = [n for n in ("beta", "delta", "width") if n in parameters]
     wrong += [n for n in later if all(value is None for value in _each(parameters[n]))]
     wrong += ["tree"] if not any(_each(parameters.get("tree", True))) else []
     wrong += ["enhanced"] if any(_lacks_beta(parameters, column) for column in names or ("",)) else []
@@ -295,7 +304,7 @@ def _lists_of(name: str, given: dict[str, Any], names: Sequence[str]) -> Iterato
     for own in PARAMETERS[name]:
         if "alpha" not in own:
             yield own
-            if name == "nsvdist":
+            if name in _NON_HOMOGENEOUS:
                 yield own | _CONCEALMENT
             continue
         at = list(own).index("alpha") + 1
@@ -390,6 +399,8 @@ def _of_groups(k: int, given: dict[str, Any]) -> Guarantees:
         found.append({"kind": "beta", "beta": given["beta"], "enhanced": given["enhanced"]})
     if given.get("delta") is not None:
         found.append({"kind": "delta", "delta": given["delta"]})
+    if given.get("width") is not None:
+        found.append({"kind": "width", "width": given["width"]})
     return found
 
 

@@ -13,6 +13,7 @@ from incrowd import io
 from incrowd.verify.compare import equal_values, is_comparable, shown_by
 from incrowd.verify.domain import Array
 from incrowd.verify.manifest import Claims
+from incrowd.verify.packed import Packed
 from incrowd.verify.row_map import NOBODY, Deal, Lookup
 
 Progress = Callable[[str, int, int], None]
@@ -86,9 +87,9 @@ def pair_up(
     lookup = None if deal is None else Lookup(deal)
     wanted = list(dict.fromkeys([*coded, *claims.other, *repeats.columns]))
     step = max(1, claims.rows["input"] // SAMPLE)
-    joined: list[pl.DataFrame] = []
+    collected = _Collected(coded, spill)
     samples: list[tuple[pl.DataFrame, Array]] = []
-    n_rows, n_joined, spilled = 0, 0, False
+    n_rows = 0
     for batch in original.iterate(wanted):
         repeats.look(batch)
         shown, start = np.full(batch.height, NOBODY, np.int32), 0
@@ -102,29 +103,67 @@ def pair_up(
             at = np.arange(-n_rows % step, batch.height, step)
             at = at[shown[at] != NOBODY]
             samples.append((batch[at].select(list(dict.fromkeys([*coded, *claims.other]))), shown[at]))
-        pairs = batch.select(coded).with_columns(pl.Series(SHOWN, shown))
+        collected.add(batch, shown)
         n_rows += batch.height
-        if spill is not None and spilled:
-            spill.add(pairs.with_columns(pl.lit(1, pl.Int64()).alias(NUMBER)))
-        else:
-            joined.append(pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64()).alias(NUMBER)))
-            n_joined += joined[-1].height
-        if n_joined > MANY:
-            joined = [_join(joined)]
-            n_joined = joined[0].height
-            if spill is not None and n_joined > MANY // 2:
-                spill.add(joined[0])
-                joined, n_joined, spilled = [joined[0].clear()], 0, True
         progress("checking originals", n_rows, claims.rows["input"])
-    whole = _join(joined)
-    found = Pairs(names, n_rows, whole.select(coded), whole[SHOWN].to_numpy(), whole[NUMBER].to_numpy())
+    found = Pairs(names, n_rows, *collected.found(), spilled=collected.spilled)
     found.frame = typed_like(original, found.frame)
-    found.spilled = spilled
     found.wrong_other, found.repeats = others.wrong(), repeats.found()
     if samples:
         found.sample = pl.concat([each[0] for each in samples])
         found.sample_shown = np.concatenate([each[1] for each in samples])
     return found
+
+
+class _Collected:
+    """The distinct pairs so far: as numbers where they fit, as rows, or on the disk."""
+
+    def __init__(self, coded: list[str], spill: Spill | None) -> None:
+        self._coded, self._spill = coded, spill
+        self._packed: Packed | None = Packed(coded, MANY)
+        self._joined: list[pl.DataFrame] = []
+        self._n_joined = 0
+        self.spilled = False
+
+    def add(self, batch: pl.DataFrame, shown: Array) -> None:
+        """Take in the next originals."""
+        if self._packed is not None:
+            if self._packed.add(batch, shown):
+                if self._spill is not None and self._packed.n > MANY // 2:
+                    self._unpack(self._packed)
+                return
+            self._unpack(self._packed)
+        pairs = batch.select(self._coded).with_columns(pl.Series(SHOWN, shown))
+        if self._spill is not None and self.spilled:
+            self._spill.add(pairs.with_columns(pl.lit(1, pl.Int64()).alias(NUMBER)))
+            return
+        self._joined.append(pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64()).alias(NUMBER)))
+        self._n_joined += self._joined[-1].height
+        self._join()
+
+    def found(self) -> tuple[pl.DataFrame, Array, Array]:
+        """Return the coded columns of each distinct pair, the number of its row, and how often it occurs."""
+        if self._packed is not None:
+            return self._packed.rows()
+        whole = _join(self._joined)
+        return whole.select(self._coded), whole[SHOWN].to_numpy(), whole[NUMBER].to_numpy()
+
+    def _unpack(self, packed: Packed) -> None:
+        rows, shown, counts = packed.rows()
+        self._packed = None
+        if rows.height:
+            self._joined = [rows.with_columns(pl.Series(SHOWN, shown), pl.Series(NUMBER, counts))]
+            self._n_joined = rows.height
+            self._join()
+
+    def _join(self) -> None:
+        """Join equal pairs if there are many; if they are many still, all of them go to the disk."""
+        if self._n_joined > MANY // 2 and (len(self._joined) == 1 or self._n_joined > MANY):
+            self._joined = [_join(self._joined)] if len(self._joined) > 1 else self._joined
+            self._n_joined = self._joined[0].height
+            if self._spill is not None and self._n_joined > MANY // 2:
+                self._spill.add(self._joined[0])
+                self._joined, self._n_joined, self.spilled = [self._joined[0].clear()], 0, True
 
 
 def _join(parts: list[pl.DataFrame]) -> pl.DataFrame:

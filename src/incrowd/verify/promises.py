@@ -29,6 +29,7 @@ from incrowd.verify.likeness import broken_beta, broken_delta, gains, shifts
 from incrowd.verify.manifest import ABOUT_VALUES, Claims, Promise
 from incrowd.verify.payload import Payload, Told
 from incrowd.verify.verdict import Findings, first_row
+from incrowd.verify.widths import check_widths
 
 _DEFAULT_C = 3.0
 OF_TABLE = ("t", "beta", "delta")
@@ -72,6 +73,7 @@ def _check_values(findings: Findings, claims: Claims, payload: Payload, others: 
             findings.skip(name, "needs the original: exact values of a non-homogeneous release are linked, not grouped")
         return
     judge_values(findings, claims, found, marginal_of(claims, payload), where, what)
+    check_widths(findings, claims, payload, others)
     _check_for_who_knows(findings, claims, payload, others)
 
 

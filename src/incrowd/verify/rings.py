@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from incrowd.verify.concealment import check_concealment_of_rings
 from incrowd.verify.domain import Array
 from incrowd.verify.groups import relabel
 from incrowd.verify.levels import Distributions
@@ -86,6 +87,7 @@ def check_rings(
         findings.judge("k", problems, f"every row fits at least {smallest} people, those of its window")
     findings.levels["k"] = findings.levels["originals_per_release_min"] = smallest
     findings.levels["releases_per_original_min"] = smallest
+    check_concealment_of_rings(findings, claims, laid.width)
     _judge_values(findings, claims, payload, laid, promises_only=promises_only)
     return True
 

@@ -59,20 +59,25 @@ class Deal:
             start = end
 
     def originals(self) -> Iterator[tuple[Array, Array, pl.DataFrame]]:
-        """Yield, original by original, what its row shows (`NOBODY` without one), and where its *other* columns are."""
+        """Yield, original by original, what its row shows (`NOBODY` without one), and where its *other* columns are.
+
+        Without such columns there is no place of them.
+        """
         for number in range(len(self._n_files)):
             size = min(ROWS_TOGETHER, self._n_input - number * ROWS_TOGETHER)
             files = [self._file(number, part) for part in range(int(self._n_files[number]))]
-            shown, place = np.full(size, NOBODY, np.int32), np.full(size, NOBODY, np.int64)
+            shown, place = np.full(size, NOBODY, np.int32), np.empty(0, np.int64)
             frame = pl.DataFrame()
             if files:
                 frame = pl.concat([pl.read_ipc(file.read_bytes()) for file in files])
                 at = frame[_ROW].to_numpy() - number * ROWS_TOGETHER
-                twice = len(at) - int((np.bincount(at, minlength=size) > 0).sum())
-                if twice:
-                    self._note("it points to an original that another row has")
                 shown[at] = frame[_SHOWN].to_numpy()
-                place[at] = np.arange(len(at))
+                if np.count_nonzero(shown != NOBODY) < len(at):
+                    self._note("it points to an original that another row has")
+                frame = frame.drop(_SHOWN, _ROW)
+                if frame.width:
+                    place = np.full(size, NOBODY, np.int64)
+                    place[at] = np.arange(len(at))
             for file in files:
                 file.unlink()
             yield shown, place, frame
@@ -104,5 +109,5 @@ class Lookup:
             size = min(n, len(self._shown))
             shown, place = self._shown[:size], self._place[:size]
             self._shown, self._place = self._shown[size:], self._place[size:]
-            yield size, shown, self._frame[place[place != NOBODY]]
+            yield size, shown, self._frame[place[place != NOBODY]] if self._frame.width else self._frame
             n -= size

@@ -101,7 +101,7 @@ def _read_ranges(reading: Reading, data: dict[str, Any], kind: Any, where: str) 
     """Return where ranges of numbers begin, in increasing order."""
     listed = reading.field(data, "ranges", "a list", where)
     values = None if listed is None or kind not in ("int", "float") else read_values(listed, kind)
-    if values is None or len(values) < 2 or values.null_count() or not (values.diff().drop_nulls() > 0).all():
+    if values is None or len(values) < 2 or values.null_count() or not (values[1:] > values[:-1]).all():
         reading.manifest.append(f"{where}ranges are not two or more numbers of its type in increasing order")
         return None
     return values

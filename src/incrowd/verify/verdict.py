@@ -15,7 +15,7 @@ Level = float | int | None
 
 _MARKS = {True: "ok", False: "FAIL", None: "--"}
 _PROMISES = re.compile(
-    r"(k|blocks|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|lkc)( of '.*')?", re.DOTALL
+    r"(k|blocks|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|width|lkc)( of '.*')?", re.DOTALL
 )
 _OF_ALL = ("k", "members")  # found while one sensitive column is looked at, and about all
 _LEAST = re.compile(r"l_\w+|k|m|concealment|lkc_k|\w+_min")  # levels of which the smallest is the worst
@@ -80,7 +80,7 @@ class Verdict:
 
     @property
     def unchecked(self) -> list[str]:
-        """Names of the promises (k, l, t, alpha, beta, delta, lkc, blocks) that could not be checked."""
+        """Names of the promises (k, l, t, alpha, beta, delta, width, lkc, blocks) that could not be checked."""
         return sorted(check.name for check in self.checks if check.ok is None and _PROMISES.fullmatch(check.name))
 
     @property
