@@ -11,8 +11,9 @@ import naive_lattice
 import naive_mondrian
 from claims import CONSTRAINTS
 from incrowd.coding import Table
+from incrowd.publish import level_search
 from incrowd.publish.iac import n_levels
-from incrowd.publish.level_search import Search, level_costs, part_of
+from incrowd.publish.level_search import Patience, Search, level_costs, part_of
 from incrowd.publish.local_levels import SHARES, Rounds
 from strategies import tables
 
@@ -87,7 +88,7 @@ def test_each_local_round_takes_the_node_that_saves_most(drawn, k, loss):
     assume(k <= table.n_rows)
     costs = level_costs(table, loss)
     search = Search.of(table, table, costs, ic.Lattice(k=k).privacy(), k, 1.0)
-    rounds = Rounds(table, search, lambda *_: None, None)
+    rounds = Rounds(table, search, lambda *_: None, Patience())
     for share in SHARES:
         rounds.raise_share(share)
         while True:
@@ -119,6 +120,22 @@ def test_little_time_still_gives_a_release():
     release = ic.Lattice(k=10, seconds=1e-9).publish(people(), SCHEMA, seed=1)
     assert release.levels["nodes_looked_at"] == 1
     assert release.verify(people()).ok
+
+
+@pytest.mark.parametrize("given", [{}, {"local": True}, {"local": True, "l": 1.2}, {"loss": "dm"}])
+def test_few_looks_still_give_a_release_that_says_so(given, monkeypatch):
+    monkeypatch.setattr(level_search, "MOST_LOOKS", 3)
+    release = ic.Lattice(k=10, **given).publish(people(), SCHEMA, seed=1)
+    assert 1 <= release.levels["nodes_looked_at"] <= 4
+    assert release.levels["ended_early"]
+    assert "the search was ended after" in release.overview().notes[-1]
+    assert release.verify(people()).ok
+
+
+def test_a_search_that_comes_to_its_end_says_nothing():
+    release = ic.Lattice(k=10, local=True, l=1.2).publish(people(), SCHEMA, seed=1)
+    assert "ended_early" not in release.levels
+    assert not any("ended" in note for note in release.overview().notes)
 
 
 @given(
