@@ -48,6 +48,7 @@ def asked_of(case: Case) -> Asked:
         hierarchies=case.hierarchies,
         secrets=schema.secrets,
         limits={name: dict(schema.attributes[name].limits) for name in schema.secrets},
+        ranges={name: schema.attributes[name].ranges for name in schema.secrets if schema.attributes[name].ranges},
         other=schema.other,
         target=schema.target,
         policy=schema.missing,

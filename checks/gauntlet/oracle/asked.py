@@ -25,6 +25,8 @@ class Asked:
         Kind of hierarchy of each quasi-identifier, in schema order.
     secrets, limits
         The sensitive columns in schema order, and what the schema asks of each.
+    ranges
+        Where the ranges of sensitive numbers begin, of columns that are published so.
     target
         The class, sensitive or not.
     """
@@ -34,6 +36,7 @@ class Asked:
     hierarchies: dict[str, str]
     secrets: list[str]
     limits: dict[str, dict[str, Any]]
+    ranges: dict[str, tuple[float, ...]]
     other: list[str]
     target: str | None
     policy: str
@@ -74,8 +77,15 @@ class Asked:
         """Quasi-identifiers and sensitive columns as they are understood: missing is None, text may be numbers."""
         found = {name: self._meant(name, kind) for name, kind in self.hierarchies.items()}
         for name in self.secrets:
-            found[name] = _without(_secret(self._meant(name, None)), self.codes, name)
+            own = _without(_secret(self._meant(name, None)), self.codes, name)
+            starts = self.starts(name)
+            found[name] = [None if v is None else max(s for s in starts if s <= v) for v in own] if starts else own
         return found
+
+    def starts(self, name: str) -> list[Any]:
+        """Return where the ranges of a sensitive column begin, as numbers of its type."""
+        kind = int if "Int" in self.dtypes[name] else float
+        return [plain(kind(start)) for start in self.ranges.get(name, ())]
 
     def _meant(self, name: str, kind: str | None) -> list[Any]:
         before = _without(self.columns[name], self.codes, name)
