@@ -69,7 +69,7 @@ def ranges_written_otherwise(f: Forger, rng: random.Random) -> bool:
     at, told = rng.randrange(len(about["ranges"])), about["ranges"]
     if about["type"] == "float" and not float(told[at]).is_integer():
         return False
-    told[at] = float(told[at]) if about["type"] == "int" else int(told[at])
+    told[at] = float(told[at]) if about["type"] == "int" else -0.0 if told[at] == 0 else int(told[at])
     return True
 
 
