@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+import test_population
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -46,6 +47,49 @@ def test_no_node_loses_less(drawn, k, constraints, loss, suppress):
         return
     release = method.publish(drawn.frame, drawn.schema, seed=1, domains="exact")
     assert total(release, table, loss) == pytest.approx(least, abs=1e-6)
+
+
+@settings(max_examples=40)
+@given(tables(max_rows=12), st.integers(1, 4), st.sampled_from([0.1, 0.25, 0.4]), st.sampled_from([0.0, 0.4, 1.0]))
+def test_no_node_loses_less_with_closeness_along_a_tree(drawn, k, t, suppress):
+    drawn = drawn.fit_for({"tree": True})
+    table = Table.encode(drawn.frame, drawn.schema)
+    near = naive_lattice.near_along(table.secrets[0].nodes, table.sensitive.tolist(), t)
+    assume(k <= table.n_rows)
+
+    def holds(values, k=k):
+        return len(values) >= k and near(values)
+
+    assume(np.prod([n_levels(h) for h in table.hierarchies]) <= 200)
+    least = naive_lattice.best_loss(table, "lm", holds, suppress)  # never None: all rows are near themselves
+    release = ic.Lattice(k=k, t=t, tree=True, suppress=suppress).publish(
+        drawn.frame, drawn.schema, seed=1, domains="exact"
+    )
+    assert total(release, table, "lm") == pytest.approx(least, abs=1e-6)
+
+
+@given(tables(max_rows=10), st.integers(1, 3), st.integers(1, 9), st.integers(0, 9))
+def test_no_node_of_the_k_that_keeps_a_k_map_loses_less(drawn, k, k_map, seed):
+    """Of all k from the one asked for, the best node at the least k whose best node keeps the k-map."""
+    frame, schema = drawn.frame, drawn.schema
+    crowd = pl.concat([frame, frame.sample(min(6, frame.height), with_replacement=True, seed=seed)])
+    within = ic.Population(people=crowd, k_map=k_map)
+    alone = {}
+    for own in range(k, frame.height + 1):
+        release = ic.Lattice(k=own).publish(frame, schema, seed=1, domains="exact")
+        alone[own] = release, test_population.count(release, crowd)[0]
+    keeping = [own for own, (_, fits) in alone.items() if fits >= k_map]
+    if not keeping:
+        with pytest.raises(ic.InfeasibleError):
+            ic.Lattice(k=k).publish(frame, schema, seed=1, domains="exact", within=within)
+        return
+    release = ic.Lattice(k=k).publish(frame, schema, seed=1, domains="exact", within=within)
+    promised = release.manifest.k
+    table = Table.encode(frame, schema)
+    least = naive_lattice.best_loss(table, "lm", lambda values, k=promised: len(values) >= k, 1.0)
+    assert total(release, table, "lm") == pytest.approx(least, abs=1e-6)
+    assert test_population.count(release, crowd)[0] >= k_map
+    assert promised == k or alone[promised - 1][1] < k_map
 
 
 def people(n=400):
