@@ -17,7 +17,7 @@ from incrowd.publish import PUBLISHERS
 
 METHODS = (
     "best_cuts", "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr",
-    "pais", "seqa", "tight_groups", "mdav", "lattice", "k_optimal", "iyengar", "dmpd", "pareto_dmpd",
+    "pais", "seqa", "tight_groups", "mdav", "lattice", "k_optimal", "iyengar", "bottom_up", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _OWN: dict[str, tuple[dict[str, Any], ...]] = {

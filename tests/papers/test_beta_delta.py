@@ -39,7 +39,7 @@ def is_told_apart(women, men, **asked):
 )
 @pytest.mark.parametrize("enhanced", [False, True])
 def test_the_largest_gain_counts(beta, holds, enhanced):
-    """Gains of 0.2 and 1/3, to the last digit: -ln 0.5 = 0.693 and -ln 0.3 = 1.204 are larger, so enhanced asks for the same."""
+    """Gains of 0.2 and 1/3, to the last digit; -ln 0.5 = 0.693 and -ln 0.3 = 1.204 are larger: enhanced is the same."""
     assert -log(0.5) > 0.2
     assert -log(0.3) > 1 / 3
     assert is_told_apart(WOMEN, MEN, beta=beta, enhanced=enhanced) is holds
