@@ -1,16 +1,19 @@
 """A short slice of the gauntlet; ``./dev gauntlet`` runs it for as long as you like."""
 
 import random
+from dataclasses import replace
 
+import polars as pl
 import pytest
-from checks.gauntlet.cases import METHODS, make_case
+from checks.gauntlet.cases import METHODS, Case, make_case
 from checks.gauntlet.crashes import fill_disk, kill_once
 from checks.gauntlet.forger import Forger, repair_digests
 from checks.gauntlet.jobs import Report, plant_all, try_table
 from checks.gauntlet.oracle import judge
 from checks.gauntlet.plants import PLANTS
-from checks.gauntlet.trial import asked_of
+from checks.gauntlet.trial import asked_of, try_case
 
+import incrowd as ic
 from incrowd.publish import PUBLISHERS
 
 BLIND = {"another polars", "text in version", "group widened"}
@@ -63,6 +66,15 @@ def test_the_oracle_sees_what_is_planted(tmp_path):
         if plant.sure and not judge(forged, asked_of(case)):
             unseen.append(plant.name)
     assert set(unseen) <= BLIND
+
+
+def test_a_declared_value_that_nobody_has_cannot_be_checked(tmp_path):
+    """Cells of a level end at it; `verify` says that it does not know, and the oracle knows why."""
+    frame = pl.DataFrame({"a": [1, 2, 5, 6] * 3, "ill": list("xyxyyx") * 2})
+    schema = ic.Schema(quasi={"a": ic.Intervals([1, 2, 3, 5, 6, 7])}, sensitive="ill")
+    case = Case("", 0, frame, schema, ic.Lattice(k=6), "exact", {"a": "declared"}, {"k": 6})
+    assert try_case(case, tmp_path / "out").how == "published"
+    assert try_case(replace(case, hierarchies={"a": "intervals"}), tmp_path / "out").how == "escaped"
 
 
 def test_the_catalogue_is_long():
