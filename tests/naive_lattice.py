@@ -30,6 +30,25 @@ def best_loss(table, loss, holds, suppress):
     return min(found, default=None)
 
 
+def near_along(nodes, sensitive, t):
+    """Whether values are so near to all of a table, by the definition: over the levels, half the differences' sum."""
+
+    def share(values, level):
+        own = [level[v] for v in values]
+        return {node: own.count(node) / len(own) for node in set(level)}
+
+    levels = [range(nodes.shape[1]), *nodes[:-1].tolist()]  # the last one is the root's
+
+    def holds(values):
+        apart = 0
+        for level in levels:
+            one, whole = share(values, level), share(sensitive, level)
+            apart += sum(abs(one[node] - whole[node]) for node in whole) / 2
+        return apart / len(levels) <= t + 1e-12
+
+    return holds
+
+
 def least(table, loss, sensitive, k, constraints, suppress):
     """The least loss of groups of any node, from lists of rows: what the formulas of the papers say of them."""
     codes = [tuple(int(x) for x in row) for row in table.codes]

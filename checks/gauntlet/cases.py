@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 import incrowd as ic
 from checks.gauntlet.columns import MAKERS, TOKENS, real_numbers, sensitive_values, with_gaps
+from checks.gauntlet.ranges import more_ranges
 from checks.gauntlet.several import Asking, more_secrets, with_trees
 from incrowd.publish import PUBLISHERS
 
 METHODS = (
     "best_cuts", "mondrian", "infogain_mondrian", "nsvdist", "iack", "iacc", "tree", "nhaa", "kactus", "tds", "tdr",
-    "pais", "seqa", "tight_groups", "mdav", "lattice", "k_optimal", "iyengar", "dmpd", "pareto_dmpd",
+    "pais", "seqa", "tight_groups", "mdav", "lattice", "k_optimal", "iyengar", "bottom_up", "dmpd", "pareto_dmpd",
 )  # fmt: skip
 PROJECTIONS = ("dmpd", "pareto_dmpd")
 _OWN: dict[str, tuple[dict[str, Any], ...]] = {
@@ -140,6 +141,10 @@ def make_case(seed: str, number: int, *, method: str | None = None, plain: bool 
     if with_sensitive:
         draws = random.Random(f"{seed}/{number}/secrets")
         asking = more_secrets(draws, name, asking, tokens, plain=plain, always=several)
+        if not copied:
+            asking = replace(asking, schema=with_trees(asking))
+            draws = random.Random(f"{seed}/{number}/ranges")
+            asking = more_ranges(draws, asking, projections=name in PROJECTIONS, plain=plain)
     publisher = PUBLISHERS[name](**asking.parameters)
     return Case(
         seed, number, asking.frame, with_trees(asking), publisher, domains, kinds, asking.parameters, copied, as_arrow,

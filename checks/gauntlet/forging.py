@@ -15,6 +15,7 @@ from checks.gauntlet import (  # noqa: F401
     plants_likeness,
     plants_manifest,
     plants_private,
+    plants_ranges,
     plants_rows,
     plants_several,
 )  # fmt: skip

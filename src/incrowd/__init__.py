@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         TDR,
         TDS,
         BestCuts,
+        BottomUp,
         IACc,
         IACk,
         InfoGainMondrian,
@@ -132,6 +133,7 @@ _HOME = {
     "incrowd.learn.tree": ("KAnonymousTreeClassifier",),
     "incrowd.publish": (
         "BestCuts",
+        "BottomUp",
         "DMPD",
         "IACc",
         "IACk",
@@ -183,6 +185,7 @@ __all__ = [
     "Audit",
     "BasketRelease",
     "BestCuts",
+    "BottomUp",
     "Cancelled",
     "Comparison",
     "Evaluation",

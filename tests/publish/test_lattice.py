@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+import test_population
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -11,8 +12,9 @@ import naive_lattice
 import naive_mondrian
 from claims import CONSTRAINTS
 from incrowd.coding import Table
+from incrowd.publish import level_search
 from incrowd.publish.iac import n_levels
-from incrowd.publish.level_search import Search, level_costs, part_of
+from incrowd.publish.level_search import Patience, Search, level_costs, part_of
 from incrowd.publish.local_levels import SHARES, Rounds
 from strategies import tables
 
@@ -45,6 +47,49 @@ def test_no_node_loses_less(drawn, k, constraints, loss, suppress):
         return
     release = method.publish(drawn.frame, drawn.schema, seed=1, domains="exact")
     assert total(release, table, loss) == pytest.approx(least, abs=1e-6)
+
+
+@settings(max_examples=40)
+@given(tables(max_rows=12), st.integers(1, 4), st.sampled_from([0.1, 0.25, 0.4]), st.sampled_from([0.0, 0.4, 1.0]))
+def test_no_node_loses_less_with_closeness_along_a_tree(drawn, k, t, suppress):
+    drawn = drawn.fit_for({"tree": True})
+    table = Table.encode(drawn.frame, drawn.schema)
+    near = naive_lattice.near_along(table.secrets[0].nodes, table.sensitive.tolist(), t)
+    assume(k <= table.n_rows)
+
+    def holds(values, k=k):
+        return len(values) >= k and near(values)
+
+    assume(np.prod([n_levels(h) for h in table.hierarchies]) <= 200)
+    least = naive_lattice.best_loss(table, "lm", holds, suppress)  # never None: all rows are near themselves
+    release = ic.Lattice(k=k, t=t, tree=True, suppress=suppress).publish(
+        drawn.frame, drawn.schema, seed=1, domains="exact"
+    )
+    assert total(release, table, "lm") == pytest.approx(least, abs=1e-6)
+
+
+@given(tables(max_rows=10), st.integers(1, 3), st.integers(1, 9), st.integers(0, 9))
+def test_no_node_of_the_k_that_keeps_a_k_map_loses_less(drawn, k, k_map, seed):
+    """Of all k from the one asked for, the best node at the least k whose best node keeps the k-map."""
+    frame, schema = drawn.frame, drawn.schema
+    crowd = pl.concat([frame, frame.sample(min(6, frame.height), with_replacement=True, seed=seed)])
+    within = ic.Population(people=crowd, k_map=k_map)
+    alone = {}
+    for own in range(k, frame.height + 1):
+        release = ic.Lattice(k=own).publish(frame, schema, seed=1, domains="exact")
+        alone[own] = release, test_population.count(release, crowd)[0]
+    keeping = [own for own, (_, fits) in alone.items() if fits >= k_map]
+    if not keeping:
+        with pytest.raises(ic.InfeasibleError):
+            ic.Lattice(k=k).publish(frame, schema, seed=1, domains="exact", within=within)
+        return
+    release = ic.Lattice(k=k).publish(frame, schema, seed=1, domains="exact", within=within)
+    promised = release.manifest.k
+    table = Table.encode(frame, schema)
+    least = naive_lattice.best_loss(table, "lm", lambda values, k=promised: len(values) >= k, 1.0)
+    assert total(release, table, "lm") == pytest.approx(least, abs=1e-6)
+    assert test_population.count(release, crowd)[0] >= k_map
+    assert promised == k or alone[promised - 1][1] < k_map
 
 
 def people(n=400):
@@ -87,7 +132,7 @@ def test_each_local_round_takes_the_node_that_saves_most(drawn, k, loss):
     assume(k <= table.n_rows)
     costs = level_costs(table, loss)
     search = Search.of(table, table, costs, ic.Lattice(k=k).privacy(), k, 1.0)
-    rounds = Rounds(table, search, lambda *_: None, None)
+    rounds = Rounds(table, search, lambda *_: None, Patience())
     for share in SHARES:
         rounds.raise_share(share)
         while True:
@@ -119,6 +164,22 @@ def test_little_time_still_gives_a_release():
     release = ic.Lattice(k=10, seconds=1e-9).publish(people(), SCHEMA, seed=1)
     assert release.levels["nodes_looked_at"] == 1
     assert release.verify(people()).ok
+
+
+@pytest.mark.parametrize("given", [{}, {"local": True}, {"local": True, "l": 1.2}, {"loss": "dm"}])
+def test_few_looks_still_give_a_release_that_says_so(given, monkeypatch):
+    monkeypatch.setattr(level_search, "MOST_LOOKS", 3)
+    release = ic.Lattice(k=10, **given).publish(people(), SCHEMA, seed=1)
+    assert 1 <= release.levels["nodes_looked_at"] <= 4
+    assert release.levels["ended_early"]
+    assert "the search was ended after" in release.overview().notes[-1]
+    assert release.verify(people()).ok
+
+
+def test_a_search_that_comes_to_its_end_says_nothing():
+    release = ic.Lattice(k=10, local=True, l=1.2).publish(people(), SCHEMA, seed=1)
+    assert "ended_early" not in release.levels
+    assert not any("ended" in note for note in release.overview().notes)
 
 
 @given(

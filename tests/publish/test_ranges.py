@@ -89,6 +89,32 @@ def test_other_ranges_than_those_of_the_rows_are_found():
     assert not forged(plain, frame, lambda told: told.update(format=6)).ok
 
 
+@pytest.mark.parametrize("starts", [[0, 2000.0, 4000.0, 6500.0], [-0.0, 2000.0, 4000.0, 6500.0]])
+def test_there_is_one_way_to_write_where_a_range_begins(starts):
+    frame = drawn(dtype=pl.Float64)
+    release = ic.Mondrian(k=4).publish(frame, schema(), seed=1)
+    assert forged(release, frame, lambda told: told["sensitive"].update(ranges=[float(s) for s in STARTS])).ok
+    assert not forged(release, frame, lambda told: told["sensitive"].update(ranges=starts)).ok
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Int16, pl.Float64])
+@pytest.mark.parametrize("starts", [[-0.0, 2000.0, 4000], np.array([0, 2000, 4000]), [0, 2000, 4000, 10**12]])
+def test_starts_are_numbers_of_the_columns_type(dtype, starts):
+    frame = drawn(dtype=dtype)
+    release = ic.Mondrian(k=4).publish(frame, schema(ranges={"salary": starts}), seed=1)
+    kind = float if dtype == pl.Float64 else int
+    assert [*map(repr, release.manifest.secrets[0].ranges)] == [repr(kind(s) + kind(0)) for s in starts]
+    assert release.verify(frame).ok
+
+
+def test_ranges_that_cannot_be_told_apart_are_refused():
+    for dtype, starts in ((pl.Float64, [0, 2**53, 2**53 + 1]), (pl.Int64, [0, 10**20]), (pl.Int64, [0, 1e300])):
+        with pytest.raises(ic.SchemaError, match="cannot be told apart"):
+            ic.Mondrian(k=4).publish(drawn(dtype=dtype), schema(ranges={"salary": starts}))
+    with pytest.raises(ic.SchemaError, match="increasing order"):
+        schema(ranges={"salary": [0, 10**400]})
+
+
 def test_attacks_and_evaluation_know_ranges():
     frame = drawn()
     release = ic.Mondrian(k=4, l=2).publish(frame, schema(), seed=1)

@@ -42,6 +42,7 @@ GIVEN = [
     ("kactus", {"min_rows": 7, "confidence": None}),
     ("tds", {}),
     ("tdr", {}),
+    ("bottom_up", {}),
     ("pais", {}),
     ("seqa", {"start": "random", "omega": 2}),
     ("dmpd", {"quasi_sets": [["a"], ["b"]], "patience": 2, "seconds": 0.5}),
@@ -155,7 +156,8 @@ def test_numbers_at_the_end_of_what_is_allowed(given):
 
 RECODED = [
     ic.Mondrian(k=2), ic.Mondrian(k=2, recoding="single"), ic.Mondrian(k=2, strict=False), ic.SeqA(k=2),
-    ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.PAIS(k=2), ic.IACk(k=2),
+    ic.TightGroups(k=2), ic.InfoGainMondrian(k=2), ic.NHAA(k=2), ic.TDS(k=2), ic.TDR(k=2), ic.BottomUp(k=2),
+    ic.PAIS(k=2), ic.IACk(k=2),
     ic.KACTUS(k=2), ic.IACc(k=2), ic.TreeAnonymizer(k=2), ic.BestCuts(k=2), ic.NSVDist(k=2),
     ic.NSVDist(k=2, mode="paper"), ic.Lattice(k=2), ic.Lattice(k=2, local=True), ic.KOptimal(k=2),
     ic.Iyengar(k=2), ic.MInvariance(k=2), ic.Microaggregation(k=2),
@@ -182,6 +184,7 @@ def test_what_cells_are_closures_of():
     assert found == {
         ("mondrian", "groups"), ("mondrian", "columns"), ("infogain_mondrian", "groups"), ("seqa", "groups"),
         ("kactus", "groups or all"), ("tree", "groups"), ("tds", "columns or all"), ("tdr", "columns or all"),
+        ("bottom_up", "columns or all"),
         ("pais", "columns or all"), ("iack", "one for a value"), ("iacc", "one for a value"), ("nhaa", None),
         ("nsvdist", None), ("best_cuts", "groups"), ("tight_groups", "groups"), ("mdav", "groups"),
         ("lattice", "one for a value"), ("lattice", None), ("k_optimal", "one for a value"),

@@ -23,8 +23,10 @@ class Asked:
         Polars' names of its types.
     hierarchies
         Kind of hierarchy of each quasi-identifier, in schema order.
-    secrets, limits, ranges
-        The sensitive columns in schema order, what the schema asks of each, and where ranges of its numbers begin.
+    secrets, limits
+        The sensitive columns in schema order, and what the schema asks of each.
+    ranges
+        Where the ranges of sensitive numbers begin, of columns that are published so.
     target
         The class, sensitive or not.
     """
@@ -75,10 +77,15 @@ class Asked:
         """Quasi-identifiers and sensitive columns as they are understood: missing is None, text may be numbers."""
         found = {name: self._meant(name, kind) for name, kind in self.hierarchies.items()}
         for name in self.secrets:
-            found[name] = _without(_secret(self._meant(name, None)), self.codes, name)
-            if starts := self.ranges[name]:
-                found[name] = [None if v is None else _begin(v, starts) for v in found[name]]
+            own = _without(_secret(self._meant(name, None)), self.codes, name)
+            starts = self.starts(name)
+            found[name] = [None if v is None else max(s for s in starts if s <= v) for v in own] if starts else own
         return found
+
+    def starts(self, name: str) -> list[Any]:
+        """Return where the ranges of a sensitive column begin, as numbers of its type."""
+        kind = int if "Int" in self.dtypes[name] else float
+        return [plain(kind(start)) for start in self.ranges.get(name, ())]
 
     def _meant(self, name: str, kind: str | None) -> list[Any]:
         before = _without(self.columns[name], self.codes, name)
@@ -95,11 +102,6 @@ class Asked:
         if self.policy == "value":
             return list(range(self.n_rows))
         return [row for row in range(self.n_rows) if all(values[row] is not None for values in self.meant.values())]
-
-
-def _begin(value: Any, starts: tuple[float, ...]) -> Any:  # noqa: ANN401
-    """Return where a number's range begins, as a number of its kind; below all of them it has none."""
-    return type(value)(max((start for start in starts if start <= value), default=value))
 
 
 def _without(values: list[Any], codes: dict[str, tuple[str, ...]], name: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,9 @@ def judge_about(manifest: dict[str, Any], asked: Asked, problems: list[str]) -> 
     newer = any(
         promise["kind"] in ("beta", "delta", "width") or "tree" in promise for promise in manifest["guarantees"]
     )
-    if manifest["format"] != (
-        6 if any(asked.ranges.values()) else 4 if newer else 3 if asked.several else 2
-    ) or not all(isinstance(own, str) for own in versions):
+    if manifest["format"] != (6 if asked.ranges else 4 if newer else 3 if asked.several else 2) or not all(
+        isinstance(own, str) for own in versions
+    ):
         problems.append("format or versions are wrong")
     method = manifest["method"]
     if list(method) != ["name", "parameters"] or method["name"] != asked.method:
@@ -139,11 +140,11 @@ def _judge_guarantees(manifest: dict[str, Any], asked: Asked, problems: list[str
         problems.append("guarantees are missing or said twice")
 
 
-def _secret_keys(entry: dict[str, Any], manifest: dict[str, Any]) -> tuple[str, ...] | None:
+def _secret_keys(entry: dict[str, Any], manifest: dict[str, Any], asked: Asked) -> tuple[str, ...] | None:
     """Return the keys that a sensitive column must be told in: with its tree where closeness is promised along it."""
     along = [g for g in manifest["guarantees"] if "tree" in g and g.get("column") in (None, entry.get("name"))]
     known = SECRET_KEYS.get(entry.get("form", ""))
-    if known and "ranges" in entry:
+    if known and entry.get("name") in asked.ranges:
         known = (*known[:3], "ranges", *known[3:])
     return (*known, "leaves", "levels") if known and along else known
 
@@ -156,10 +157,10 @@ def _judge_columns(found: Folder, asked: Asked, problems: list[str]) -> None:
         problems.append("the sensitive columns are not those of the schema")
     elif isinstance(manifest["sensitive"], list) != asked.several:
         problems.append("one sensitive column is written by itself, and several are a list")
-    elif any(_secret_keys(entry, manifest) != tuple(entry) or entry["form"] != _form(asked) for entry in about):
+    elif any(_secret_keys(entry, manifest, asked) != tuple(entry) or entry["form"] != _form(asked) for entry in about):
         problems.append("a sensitive column is told in other keys, or in another form than the method's")
-    elif any(tuple(entry.get("ranges", ())) != asked.ranges[entry["name"]] for entry in about):
-        problems.append("ranges of sensitive numbers are not those of the schema")
+    elif any(json.dumps(one.get("ranges", [])) != json.dumps(asked.starts(one["name"])) for one in about):
+        problems.append("ranges of a sensitive column begin elsewhere than asked for, or are written otherwise")
     else:
         there, expected = found.dtypes["release"].items(), _expected_columns(manifest, asked)
         if len(there) != len(expected) or any(

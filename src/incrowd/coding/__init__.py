@@ -1,6 +1,15 @@
 """Coding: domains are fitted from value counts, then rows are encoded; cleaning and the missing policy live here."""
 
-from incrowd.coding.cleaning import clean, clean_like, cleaned, in_ranges, kept_rows, settle_types, used_rows
+from incrowd.coding.cleaning import (
+    clean,
+    clean_like,
+    cleaned,
+    in_ranges,
+    kept_rows,
+    range_starts,
+    settle_types,
+    used_rows,
+)
 from incrowd.coding.fingerprint import Fingerprint, fingerprint
 from incrowd.coding.fitting import Coding, ValueCounts, code_classes, encode_column
 from incrowd.coding.secrets import Secret
@@ -24,6 +33,7 @@ __all__ = [
     "fingerprint",
     "in_ranges",
     "kept_rows",
+    "range_starts",
     "settle_types",
     "used_rows",
 ]

@@ -18,6 +18,7 @@ RowNumbers = npt.NDArray[np.int64]
 
 _WHOLE = r"^([+-]?\d{1,15})\.0*$"
 _MIXED = 0.5  # share of numbers from which text in between is taken for a fault
+_LARGEST = 1 << 63
 
 
 def coded_columns(schema: Schema) -> list[str]:
@@ -72,11 +73,7 @@ def cleaned(column: pl.Series, schema: Schema) -> pl.Series:
 
 def in_ranges(values: pl.Series, starts: Sequence[float]) -> pl.Series:
     """Return where the range of each number begins."""
-    name, whole = values.name, all(float(start).is_integer() for start in starts)
-    if type_of(values) not in ("int", "float") or (type_of(values) == "int" and not whole):
-        fact = f"Column {name!r} is of type {type_of(values)}, and its ranges are of {'whole ' if whole else ''}numbers"
-        raise SchemaError(fact, "give ranges of whole numbers for whole numbers, and none for texts and dates")
-    edges = pl.Series(starts, dtype=values.dtype)
+    name, edges = values.name, range_starts(values, starts)
     place = edges.search_sorted(values, side="right").cast(pl.Int64()) - 1
     below = int(((place < 0) & values.is_not_null()).sum())
     if below:
@@ -84,6 +81,19 @@ def in_ranges(values: pl.Series, starts: Sequence[float]) -> pl.Series:
         raise SchemaError(fact, "begin the first range at or below the least value, such as 0")
     known = pl.select(pl.when(values.is_not_null()).then(place)).to_series()
     return edges.gather(known).alias(name)
+
+
+def range_starts(values: pl.Series, starts: Sequence[float]) -> pl.Series:
+    """Return where ranges begin, as numbers of a column's type: no two are equal there, and no zero has a sign."""
+    name, whole = values.name, all(int(start) == start for start in starts)
+    if type_of(values) not in ("int", "float") or (type_of(values) == "int" and not whole):
+        fact = f"Column {name!r} is of type {type_of(values)}, and its ranges are of {'whole ' if whole else ''}numbers"
+        raise SchemaError(fact, "give ranges of whole numbers for whole numbers, and none for texts and dates")
+    own = [int(start) if type_of(values) == "int" else float(start) + 0.0 for start in starts]
+    if len(set(own)) < len(own) or (type_of(values) == "int" and max(map(abs, own)) >= _LARGEST):
+        fact = f"Column {name!r} is of type {type_of(values)}, in which its ranges cannot be told apart"
+        raise SchemaError(fact, "begin ranges at numbers of at most 15 digits")
+    return pl.Series(own, dtype=values.dtype)
 
 
 def settle_types(schema: Schema, values: Mapping[str, pl.Series]) -> Schema:

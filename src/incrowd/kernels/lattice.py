@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.kernels.jit import kernel
+from incrowd.kernels.limits import Limits, holds
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 EMPTY = -1
 
@@ -45,8 +47,14 @@ class Rows(NamedTuple):
 
 
 @kernel
-def _find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
-    """Count the rows of each group, and find the slot of each row."""
+def find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
+    """Count the rows of each group at these lines, one of each attribute, and find the slot of each row.
+
+    Parameters
+    ----------
+    strides
+        A row's key is the sum of its values times these.
+    """
     keys, sizes, mask = rows.keys, rows.sizes, rows.slots - 1
     for empty in range(rows.slots):
         sizes[empty] = EMPTY
@@ -69,33 +77,55 @@ def _find_groups(rows: Rows, lines: Int64, strides: Int64) -> None:
 
 
 @kernel
-def small_groups(rows: Rows, lines: Int64, strides: Int64, k: int, sums: Float64) -> int:
-    """Return the number of rows in groups of fewer than k at these lines, and add up what they cost at every line.
-
-    Parameters
-    ----------
-    lines
-        Line of each attribute.
-    strides
-        A row's key is the sum of its values times these.
-    sums
-        Set to the costs of those rows, per line.
-    """
-    _find_groups(rows, lines, strides)
-    sizes = rows.sizes
+def small_groups(rows: Rows, k: int, more: Float64, sums: Float64) -> int:
+    """Return the number of rows in groups of fewer than k, and add up what these rows have of `more` at every line."""
     n_small = 0
     for line in range(len(sums)):
         sums[line] = 0.0
     for i in range(len(rows.weights)):
-        if sizes[rows.at[i]] < k:
+        if rows.sizes[rows.at[i]] < k:
             n_small += rows.weights[i]
             for line in range(len(sums)):
-                sums[line] += rows.costs[i, line]
+                sums[line] += more[i, line]
     return n_small
 
 
 @kernel
-def kept_groups(rows: Rows, lines: Int64, strides: Int64, k: int, saved: Float64, found: Float64) -> None:
+def failing_rows(rows: Rows, k: int, row_of: Int64, sensitive: Int32, n_values: int, limits: Limits) -> Bools:
+    """Tell of each distinct row whether its group is smaller than k or breaks the limits.
+
+    Parameters
+    ----------
+    row_of, sensitive
+        The distinct row and the sensitive value of each row of the table; `n_values` of these there are.
+    """
+    number = np.full(rows.slots, EMPTY)
+    n_groups = 0
+    for i in range(len(rows.weights)):
+        slot = rows.at[i]
+        if rows.sizes[slot] >= k and number[slot] == EMPTY:
+            number[slot] = n_groups
+            n_groups += 1
+    counts = np.zeros((n_groups, n_values), np.int64)
+    for row in range(len(row_of)):
+        group = number[rows.at[row_of[row]]]
+        if group != EMPTY:
+            counts[group, sensitive[row]] += 1
+    fails = np.zeros(n_groups + 1, np.bool_)
+    fails[n_groups] = True
+    for slot in range(rows.slots):
+        if number[slot] != EMPTY:
+            fails[number[slot]] = not holds(counts[number[slot]], rows.sizes[slot], limits)
+        else:
+            number[slot] = n_groups
+    found = np.empty(len(rows.weights), np.bool_)
+    for i in range(len(found)):
+        found[i] = fails[number[rows.at[i]]]
+    return found
+
+
+@kernel
+def kept_groups(rows: Rows, lines: Int64, k: int, saved: Float64, found: Float64) -> None:
     """Say what publishing the groups of at least k at these lines is worth.
 
     Parameters
@@ -106,7 +136,6 @@ def kept_groups(rows: Rows, lines: Int64, strides: Int64, k: int, saved: Float64
         Set to: what those rows cost if they are left over; by how much they cost less; and the same, of rows of which
         that is true.
     """
-    _find_groups(rows, lines, strides)
     found[:] = 0.0
     for i in range(len(rows.weights)):
         if rows.sizes[rows.at[i]] >= k:

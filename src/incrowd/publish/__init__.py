@@ -9,6 +9,7 @@ from typing import Any
 from incrowd.errors import ParameterError
 from incrowd.io import is_spark_frame
 from incrowd.publish.best_cuts import BestCuts
+from incrowd.publish.bottom_up import BottomUp
 from incrowd.publish.decomposition.dmpd import DMPD
 from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
@@ -51,6 +52,7 @@ __all__ = [
     "TDR",
     "TDS",
     "BestCuts",
+    "BottomUp",
     "CellPublisher",
     "Choice",
     "GroupPublisher",

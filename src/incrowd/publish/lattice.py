@@ -4,17 +4,18 @@ Full-domain recoding: all values of an attribute are shown at one level of its h
 from the values themselves up to ``*`` everywhere. For each node of it, groups that do not keep the constraints lose
 all their quasi-identifiers; what is lost is then known, and the node that loses least is published. Nodes are visited
 from the top down. What a node loses at least is known before its rows are looked at: each attribute's loss at its
-level, and, where k is the only constraint, everything for the rows that are in small groups at a node above it (rows
-that are too few together stay too few when they are told apart). A node that loses at least as much as the best one
-so far is passed over; a node below one that suppresses too many rows is as well. With l, t or alpha only the first
-bound holds, because parts of a group that fails may keep them.
+level, and everything for the rows that are in small groups at a node above it (rows that are too few together stay too
+few when they are told apart). A node that loses at least as much as the best one so far is passed over; a node below
+one that suppresses too many rows is as well. Groups that break l, t or another limit are found at each node, because
+parts of such a group may keep it.
 
 With ``local=True``, what would be suppressed is recoded again by a node of its own, and so on, so that dense parts of
 the table keep more detail than sparse ones (`local_levels`); that is no longer the best of anything, but loses much
 less.
 
 Guarantee: every group of rows with equal cells keeps k and whatever else was asked for, the group of ``*`` rows too.
-Cost: nodes that are looked at, times n M. A lattice of more than two million nodes is refused.
+Cost: nodes that are looked at, times n M; at most 100 000, unless `seconds` says otherwise. A lattice of more than two
+million nodes is refused.
 Use it where every value of a column must be recoded alike, as ARX does it, or to know how much that costs. For the
 smallest loss use `TightGroups`, for classifiers `BestCuts`.
 
@@ -32,7 +33,6 @@ with equal loss the first from the top is taken.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
@@ -45,7 +45,7 @@ from incrowd.errors import ParameterError
 from incrowd.losses import CELL_LOSSES, LOSSES
 from incrowd.publish.iac import n_levels
 from incrowd.publish.lattice_nodes import Nodes, explore
-from incrowd.publish.level_search import Found, Search, level_costs
+from incrowd.publish.level_search import Found, Patience, Search, level_costs
 from incrowd.publish.local_levels import recode_locally
 from incrowd.publish.prices import Loss
 from incrowd.publish.publisher import Choice, GroupPublisher, Progress
@@ -71,7 +71,9 @@ class Lattice(GroupPublisher):
     local
         Recode what would be suppressed again, by levels of its own.
     seconds
-        Stop looking after so long, and take the best node so far; the best of all may then be another.
+        Stop looking after so long, and take the best node so far; the best of all may then be another. Without it, the
+        search stops at 100 000 nodes that it had to look at. A search that stopped early says so in a note, and by
+        ``levels["ended_early"]``.
     """
 
     suppress: float = 1.0
@@ -111,14 +113,14 @@ class Lattice(GroupPublisher):
     def choose(self, table: Table, rng: np.random.Generator, progress: Progress) -> Choice:
         """Choose the cells."""
         del rng
-        end = None if self.seconds is None else time.monotonic() + self.seconds
+        patience = Patience.of(self.seconds)
         if self.loss not in CELL_LOSSES:
-            _, found = explore(table, self.privacy(), self.k, self.suppress, self.loss, progress, end)
+            _, found = explore(table, self.privacy(), self.k, self.suppress, self.loss, progress, patience)
             return _assemble(table, [(np.arange(table.n_rows), found)], found)
         costs = level_costs(table, cast("Loss", self.loss))
         if self.local:
-            return _assemble(table, recode_locally(table, costs, self.privacy(), self.k, progress, end), None)
-        found = Search.of(table, table, costs, self.privacy(), self.k, self.suppress).best(progress, end)
+            return _assemble(table, recode_locally(table, costs, self.privacy(), self.k, progress, patience), None)
+        found = Search.of(table, table, costs, self.privacy(), self.k, self.suppress).best(progress, patience)
         return _assemble(table, [(np.arange(table.n_rows), found)], found)
 
     def explore(self, frame: Any, schema: Schema, *, progress: Progress | None = None) -> Nodes:  # noqa: ANN401
@@ -154,6 +156,8 @@ def _assemble(table: Table, rounds: list[tuple[Int64, Found]], once: Found | Non
         cell_of[rows[found.left]] = n_cells
         los.append(np.zeros((1, table.n_quasi), np.int32))
         his.append(np.array([[hierarchy.n_leaves - 1 for hierarchy in table.hierarchies]], np.int32))
-    numbers = {"star_rows": int(found.left.sum()), "nodes_looked_at": sum(found.looked_at for _, found in rounds)}
+    numbers = {"star_rows": int(found.left.sum()), "nodes_looked_at": found.looked_at}
+    if not found.is_complete:
+        numbers["ended_early"] = 1
     recoding = once.generalized.recoding if once else None
     return Choice(np.concatenate(los), np.concatenate(his), cell_of, recoding=recoding, numbers=numbers)

@@ -10,7 +10,6 @@ over, so that `Lattice` looks at each node, as is done here.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ from incrowd.kernels.limits import Limits
 from incrowd.losses import Cells, loss
 from incrowd.privacy import Privacy
 from incrowd.publish.iac import Generalized, Suppression, at_levels, n_levels
-from incrowd.publish.level_search import SAME, Found
+from incrowd.publish.level_search import SAME, Found, Patience
 from incrowd.publish.publisher import Progress
 
 Bools = npt.NDArray[np.bool_]
@@ -97,14 +96,20 @@ class Nodes:
 
 
 def explore(
-    table: Table, privacy: Privacy, k: int, suppress: float, name: str, progress: Progress, end: float | None = None
+    table: Table,
+    privacy: Privacy,
+    k: int,
+    suppress: float,
+    name: str,
+    progress: Progress,
+    patience: Patience | None = None,
 ) -> tuple[Nodes, Found]:
     """Return all nodes that there was time for, and the best one of them."""
     most, rows, best = suppress * table.n_rows, [], None
     heights, bounds = _heights(table), limits(privacy, table)
     for at, height in enumerate(heights):
         progress("nodes", at, len(heights))
-        if best is not None and end is not None and time.monotonic() > end:
+        if best is not None and patience is not None and patience.is_over(len(rows)):
             break
         found = _look(table, height, privacy, bounds, k, name)
         n_left = int(found.left.sum())
@@ -121,7 +126,9 @@ def explore(
     is_best = (frame.select(names).to_numpy() == np.array(wanted)).all(axis=1)
     minimal = _are_minimal(frame.select(names).to_numpy(), frame["allowed"].to_numpy())
     frame = frame.with_columns(pl.Series("minimal", minimal), pl.Series("best", is_best))
-    return Nodes(frame, names, name), Found(best.generalized, best.left, best.loss, len(rows))
+    return Nodes(frame, names, name), Found(
+        best.generalized, best.left, best.loss, len(rows), is_complete=len(rows) == len(heights)
+    )
 
 
 def _heights(table: Table) -> list[tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from incrowd.coding import Table
 from incrowd.domains import limits
 from incrowd.errors import IncompatibleError, InfeasibleError
 from incrowd.kernels.groups import label_groups
-from incrowd.kernels.lattice import Rows, small_groups
+from incrowd.kernels.lattice import Rows, failing_rows, find_groups, small_groups
 from incrowd.kernels.limits import Limits
 from incrowd.losses import cell_loss
 from incrowd.privacy import Privacy
@@ -26,6 +27,10 @@ Int64 = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _MOST_NODES = 2_000_000
+MOST_LOOKS = 100_000
+"""Nodes that are looked at without a limit of time: some seconds for a small table; Adult takes hundreds, and 60 000
+where it is recoded locally."""
+_LARGEST_KEY = 1 << 62
 SAME = 1e-9
 """Losses that differ by less, relative to the whole, are equal: they are sums of rounded numbers."""
 
@@ -59,12 +64,47 @@ class Found:
         What it costs.
     looked_at
         How many nodes were looked at to find it.
+    is_complete
+        Whether the search came to its end; if not, patience was over before.
     """
 
     generalized: Generalized
     left: npt.NDArray[np.bool_]
     loss: float
     looked_at: int
+    is_complete: bool = True
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to look: until some time, or without one at so many nodes."""
+
+    end: float | None = None
+
+    @classmethod
+    def of(cls, seconds: float | None) -> Patience:
+        """Begin to wait."""
+        return cls(None if seconds is None else time.monotonic() + seconds)
+
+    def is_over(self, looked_at: int) -> bool:
+        """Tell whether enough nodes were looked at."""
+        return looked_at >= MOST_LOOKS if self.end is None else time.monotonic() > self.end
+
+
+def group_rows(rows: Rows, n_values: Int64, lines: Int64) -> None:
+    """Find the groups at these lines, of which each attribute has one."""
+    strides, size = [], 1
+    for n in n_values[lines].tolist():
+        strides.append(size)
+        size *= n
+        if size >= _LARGEST_KEY:
+            break
+    else:
+        find_groups(rows, lines, np.array(strides, np.int64))
+        return
+    label, n_groups = label_groups(np.asfortranarray(rows.values[:, lines]))
+    rows.at[:] = label
+    rows.sizes[:n_groups] = np.bincount(label, rows.weights, n_groups)
 
 
 @dataclass
@@ -77,6 +117,10 @@ class Search:
         First line of each attribute, its root; lines of an attribute go down to its leaves.
     least
         What all rows cost at least at each line: no more than suppressed.
+    more
+        How much more each distinct row costs than that when it is suppressed.
+    row_of
+        The distinct row of each row.
     most
         Most rows that may be suppressed.
     left
@@ -93,8 +137,9 @@ class Search:
     starts: Int64
     sizes: Int64
     rows: Rows
-    all_of: Floats
     least: Floats
+    more: Floats
+    row_of: Int64
 
     @cached_property
     def bounds(self) -> Limits:
@@ -138,54 +183,65 @@ class Search:
         keys, counts = np.empty(slots, np.int64), np.empty(slots, np.int64)
         rows = Rows(values, priced, weights, slots, keys, counts, np.empty(n_distinct, np.int64))
         most = suppress * table.n_rows
-        least = np.minimum(priced, roots).sum(axis=0)
+        least = np.minimum(priced, roots)
         return cls(
-            table, whole, privacy, k, most, left, n_lines, starts, np.array(sizes), rows, priced.sum(axis=0), least
-        )
+            *(table, whole, privacy, k, most, left, n_lines, starts, np.array(sizes), rows),
+            least=least.sum(axis=0), more=roots - least, row_of=row_of,
+        )  # fmt: skip
 
-    def best(self, progress: Progress, end: float | None) -> Found:
+    def best(self, progress: Progress, patience: Patience, looked_at: int = 0) -> Found:
         """Return the node that loses least, of equal ones the first from the top."""
-        shape = tuple(self.n_lines)
-        depths = np.indices(shape, dtype=np.int32).reshape(len(shape), -1).T
-        lines = depths + self.starts.astype(np.int32)
-        bound = self.least[lines].sum(axis=1)
-        layer = depths.sum(axis=1)
-        above = _Above(self, shape, len(lines))
+        bound, layer = self.of_nodes(self.least), self.of_nodes(np.concatenate([*map(np.arange, self.n_lines)]))
+        above = _Above(self, len(bound))
         best: Found | None = None
-        looked_at, exhausted = 0, False
+        is_complete = True
         for depth in range(int(layer.max()) + 1):
             progress("levels", depth, int(layer.max()) + 1)
             nodes = np.flatnonzero(layer == depth)
-            at_least = bound[nodes] + above.inherit(nodes, depths[nodes], lines[nodes])
+            lines = self.lines_of(nodes)
+            at_least = bound[nodes] + above.inherit(nodes, lines - self.starts, lines)
             for place in np.argsort(at_least, kind="stable"):
                 if best is not None and at_least[place] >= best.loss * (1 - SAME):
                     break
                 if not np.isfinite(at_least[place]):
                     break
-                if end is not None and best is not None and time.monotonic() > end:
-                    exhausted = True
+                if best is not None and patience.is_over(looked_at):
+                    is_complete = False
                     break
                 looked_at += 1
-                found = self._look(nodes[place], lines[nodes[place]], above, None if best is None else best.loss)
+                found = self._look(nodes[place], lines[place], above, None if best is None else best.loss)
                 best = found or best
-            if exhausted:
+            if not is_complete:
                 break
         if best is None:
             fact = f"No levels keep the privacy asked for when at most {self.most:.0f} rows may be suppressed"
             raise InfeasibleError(fact, "allow more rows to be suppressed, or ask for less")
-        return replace(best, looked_at=looked_at)
+        return replace(best, looked_at=looked_at, is_complete=is_complete)
 
-    def _look(self, node: int, lines: Int32, above: _Above, best: float | None) -> Found | None:
+    def of_nodes(self, of_lines: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the sum over the lines of each node, of a number for each line; the last attribute changes first."""
+        total = np.zeros(1, of_lines.dtype)
+        for start, n in zip(self.starts, self.n_lines, strict=True):
+            total = np.add.outer(total, of_lines[start : start + n]).ravel()
+        return total
+
+    def lines_of(self, nodes: Int64) -> Int64:
+        """Return the lines of each node."""
+        return np.stack(np.unravel_index(nodes, self.n_lines), axis=1) + self.starts
+
+    def _look(self, node: int, lines: Int64, above: _Above, best: float | None) -> Found | None:
         """Return the node at these lines if it may be published and loses less than the best one."""
-        monotone = not self.privacy.about_sensitive
-        if monotone:
-            sums = np.empty(len(self.all_of))
-            n_small = self._count(lines, sums)
-            above.note(node, sums, allowed=n_small <= self.most)
-            kept = float((self.all_of[lines] - sums[lines]).sum())
-            loss = kept + self.left * float(sums[self.starts].sum())
-            if n_small > self.most or (best is not None and loss >= best * (1 - SAME)):
-                return None
+        sums = np.empty(len(self.least))
+        group_rows(self.rows, self.sizes, lines)
+        n_gone = int(small_groups(self.rows, self.k, self.more, sums))
+        above.note(node, sums, allowed=n_gone <= self.most)
+        at_least = float((self.least[lines] + sums[lines]).sum())
+        if n_gone <= self.most and self.privacy.about_sensitive and (sensitive := self.table.sensitive) is not None:
+            gone = failing_rows(self.rows, self.k, self.row_of, sensitive, self.table.n_values, self.bounds)
+            n_gone = int(self.rows.weights[gone].sum())
+            at_least = float(self.least[lines].sum() + self.more[gone][:, lines].sum())
+        if n_gone > self.most or (best is not None and at_least >= best * (1 - SAME)):
+            return None
         generalized = at_levels(
             self.table, [int(line - start) + 1 for line, start in zip(lines, self.starts, strict=True)]
         )
@@ -198,36 +254,21 @@ class Search:
         loss = self._exactly(lines, left)
         return None if best is not None and loss >= best * (1 - SAME) else Found(generalized, left, loss, 0)
 
-    def _count(self, lines: Int32, sums: Floats) -> int:
-        strides, size = [], 1
-        for line in lines:
-            strides.append(size)
-            size *= int(self.sizes[line])
-        if size < 1 << 62:
-            return int(small_groups(self.rows, lines.astype(np.int64), np.array(strides, np.int64), self.k, sums))
-        group, n_groups = label_groups(np.asfortranarray(self.rows.values[:, lines]))
-        small = np.bincount(group, self.rows.weights, n_groups)[group] < self.k
-        sums[:] = self.rows.costs[small].sum(axis=0)
-        return int(self.rows.weights[small].sum())
-
-    def _exactly(self, lines: Int32, left: npt.NDArray[np.bool_]) -> float:
-        row_of, _ = label_groups(self.table.codes)
-        share = np.bincount(row_of, left, len(self.rows.weights)) / self.rows.weights
+    def _exactly(self, lines: Int64, left: npt.NDArray[np.bool_]) -> float:
+        share = np.bincount(self.row_of, left, len(self.rows.weights)) / self.rows.weights
         kept = (self.rows.costs[:, lines].sum(axis=1) * (1 - share)).sum()
         return float(kept + self.left * (self.rows.costs[:, self.starts].sum(axis=1) * share).sum())
 
 
 class _Above:
-    """What the nodes above a node say about it: the rows that they suppress, it suppresses as well."""
+    """What the nodes above a node say about it: rows in groups of fewer than k stay so when they are told apart."""
 
-    def __init__(self, search: Search, shape: tuple[int, ...], n_nodes: int) -> None:
-        self._roots = np.repeat(search.starts, search.n_lines)
-        self._left = search.left
-        self._strides = np.array([int(np.prod(shape[m + 1 :])) for m in range(len(shape))])
+    def __init__(self, search: Search, n_nodes: int) -> None:
+        self._strides = [int(np.prod(search.n_lines[m + 1 :])) for m in range(len(search.n_lines))]
         self._of = np.zeros(n_nodes, np.int32)  # which of `_more` holds for each node
-        self._more: list[Floats] = [np.zeros(len(self._roots))]
+        self._more: list[Floats] = [np.zeros(len(search.least))]
 
-    def inherit(self, nodes: Int64, depths: Int32, lines: Int32) -> Floats:
+    def inherit(self, nodes: Int64, depths: Int64, lines: Int64) -> Floats:
         """Return how much more than the bound each node loses at least, and remember the node above that says so."""
         more = np.array(self._more)
         best = np.full(len(nodes), -1.0)
@@ -242,7 +283,6 @@ class _Above:
         return np.asarray(np.maximum(best, 0.0))
 
     def note(self, node: int, sums: Floats, *, allowed: bool) -> None:
-        """Keep what the small groups of a node cost at every line, beside what they cost when suppressed."""
-        more = np.maximum(self._left * sums[self._roots] - sums, 0.0) if allowed else np.full(len(sums), np.inf)
+        """Keep how much more the small groups of a node cost when suppressed, at every line."""
         self._of[node] = len(self._more)
-        self._more.append(more)
+        self._more.append(sums if allowed else np.full(len(sums), np.inf))

@@ -20,6 +20,7 @@ from typing import Any
 
 from incrowd.errors import IncompatibleError, ParameterError
 from incrowd.publish.best_cuts import BestCuts
+from incrowd.publish.bottom_up import BottomUp
 from incrowd.publish.decomposition.dmpd import DMPD
 from incrowd.publish.decomposition.pareto_dmpd import ParetoDMPD
 from incrowd.publish.iacc import IACc
@@ -63,6 +64,7 @@ PUBLISHERS: dict[str, type[Publisher[Any]]] = {
         KACTUS,
         TDS,
         TDR,
+        BottomUp,
         PAIS,
         SeqA,
         KOptimal,

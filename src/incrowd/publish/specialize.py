@@ -109,7 +109,7 @@ class Cut:
         self._ranges: list[dict[int, Range]] = [{} for _ in table.hierarchies]
         self._empty: list[list[Range]] = [[] for _ in table.hierarchies]
         self._logs = n_log_n(table.n_rows)
-        self._class_counts = _count_classes(table, *classes)
+        self._class_counts = count_classes(table, *classes)
         self._make_partition(max(2, int((n_leaves * (self.domains.shape[:, N_LEVELS] > 0)).max())))
         self._stars = [disclose and _is_flat(table, m) for m in range(table.n_quasi)]
         for m in range(table.n_quasi):
@@ -342,7 +342,7 @@ def specialize(
     return cut.choice()
 
 
-def _count_classes(table: Table, classes: Int32, n_classes: int) -> list[Int64]:
+def count_classes(table: Table, classes: Int32, n_classes: int) -> list[Int64]:
     """Return how often each class occurs at each leaf, per attribute."""
     n_counts = sum(hierarchy.n_leaves for hierarchy in table.hierarchies) * n_classes
     if n_counts > _MOST_COUNTS:

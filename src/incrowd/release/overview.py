@@ -64,6 +64,12 @@ def of_rows(release: RowRelease, weights: Weights | None = None) -> Overview:
         notes = ["all rows are in one group, so the quasi-identifiers say nothing; use a smaller k or another method."]
     elif total > _NEARLY_ALL:
         notes = ["the quasi-identifiers lost nearly all detail; use a smaller k or l, or another method."]
+    levels = release.levels or {}
+    if levels.get("ended_early"):
+        looks = counted(int(levels["nodes_looked_at"] or 0), "combination")
+        notes.append(
+            f"the search was ended after {looks} of levels; others may keep more detail: give it more seconds."
+        )
     warnings = [*_rare_values(release), *([] if is_one_group else _unprotected(release, weights))]
     return Overview(
         form="",

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from incrowd.coding import Secret, Table, fingerprint
+from incrowd.coding import Secret, Table, fingerprint, range_starts
 from incrowd.errors import ParameterError
 from incrowd.hierarchy.hierarchy import Codes, Hierarchy, leaves_to_data, type_of
 from incrowd.manifest import (
@@ -275,7 +275,7 @@ def _about_secret(
     promised: Sequence[Guarantee],
 ) -> Sensitive:
     kind, starts = type_of(secret.values), table.schema.attributes[secret.name].ranges
-    ranges = tuple(leaves_to_data(pl.Series(starts, dtype=secret.values.dtype))) if starts else None
+    ranges = tuple(leaves_to_data(range_starts(secret.values.alias(secret.name), starts))) if starts else None
     if cells.counts is None:
         if not any(promise.tree and promise.column in (None, secret.name) for promise in promised):
             return Sensitive(secret.name, kind, "exact", ranges=ranges)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
 import polars as pl
 
 from incrowd import io
@@ -395,7 +396,8 @@ def as_codes(column: str, codes: Any) -> tuple[str, ...]:  # noqa: ANN401 - as s
 def as_ranges(column: str, starts: Any) -> tuple[float, ...]:  # noqa: ANN401 - as somebody wrote them
     """Return where ranges begin: finite numbers in increasing order, two at least."""
     given = list(starts) if isinstance(starts, Iterable) and not isinstance(starts, str) else [starts]
-    numbers = all(type(start) in (int, float) and isfinite(start) for start in given)
+    given = [start.item() if isinstance(start, np.generic) else start for start in given]
+    numbers = all(type(start) in (int, float) and abs(start) <= sys.float_info.max for start in given)
     if not given or (numbers and len(given) > 1 and all(a < b for a, b in pairwise(given))):
         return tuple(given)
     fact = f"The ranges of column {column!r} are not two or more numbers in increasing order"

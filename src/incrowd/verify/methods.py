@@ -140,6 +140,7 @@ PARAMETERS: dict[str, tuple[dict[str, Fits], ...]] = {
     "kactus": (_GROUPS | {"min_rows": _or_null(_whole(1)), "confidence": _or_null(_above_0(0.5))},),
     "tds": (_GROUPS,),
     "tdr": (_GROUPS,),
+    "bottom_up": (_GROUPS,),
     "seqa": (
         _GROUPS
         | {
@@ -188,6 +189,7 @@ _CELLS = {
     "kactus": "groups or all",  # what is not on the path of a group
     "tds": "columns or all",  # what was not disclosed of a column without a taxonomy
     "tdr": "columns or all",
+    "bottom_up": "columns or all",
     "pais": "columns or all",
     "k_optimal": "one for a value",
     "iyengar": "one for a value",

@@ -101,6 +101,8 @@ def _read_ranges(reading: Reading, data: dict[str, Any], kind: Any, where: str) 
     """Return where ranges of numbers begin, in increasing order."""
     listed = reading.field(data, "ranges", "a list", where)
     values = None if listed is None or kind not in ("int", "float") else read_values(listed, kind)
+    if kind == "float" and any(type(start) is not float or str(start) == "-0.0" for start in listed or ()):
+        values = None  # one way to write each number
     if values is None or len(values) < 2 or values.null_count() or not (values[1:] > values[:-1]).all():
         reading.manifest.append(f"{where}ranges are not two or more numbers of its type in increasing order")
         return None
