@@ -178,7 +178,8 @@ class _Fields:
             n_fields += int(np.count_nonzero(starts)) if piece.quoted else 0
         found = np.concatenate(low)
         if with_dates:  # of which the year must not start with a sign or zero
-            n_dates -= int(np.count_nonzero(text[np.minimum(found + 4, len(text) - 1)] == _DASH))
+            first, second = (text[np.minimum(found + step, len(text) - 1)] == _DASH for step in (4, 7))
+            n_dates -= int(np.count_nonzero(first & second))
         are_all = not piece.quoted or n_fields == piece.n_records * len(names)
         return cls(names, text, found, n_dates, signs, are_all)
 
