@@ -2,6 +2,7 @@
 
 import random
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -106,20 +107,35 @@ def pieces(text, n_columns):
 def test_each_slip_is_what_its_text_is(column, quote, monkeypatch):
     monkeypatch.setattr(parsing, "_WORTH_IT", 0)
     plain = ["-5", "2.5", "2020-01-02", "some text"]
-    first = pieces(",".join(f"{quote}{cell}{quote}" for cell in plain) + "\n", 4)[0]
+    head = pieces(",".join(f"{quote}{cell}{quote}" for cell in plain) + "\n", 4)[0]
     parser, texts = parsing.Parser(list("ifdt"), ","), parsing.Parser(list("ifdt"), ",")
-    parser.promise(first, Reading(missing_tokens=("NA", "x")))
+    parser.promise(head, Reading(missing_tokens=("NA", "x")))
     direct = parser._direct
-    for slip in SLIPS:
+    for slip, first in product(SLIPS, (False, True)):
         parser._direct = direct
         cells = [f"{quote}{slip if at == column else cell}{quote}" for at, cell in enumerate(plain)]
-        [piece] = pieces(f"{','.join(plain)}\n{','.join(cells)}\n", 4)
+        lines = [",".join(plain), ",".join(cells)]
+        [piece] = pieces("".join(f"{line}\n" for line in (lines[::-1] if first else lines)), 4)
         part, text = parser.parse(piece), texts.parse(piece)
         for name, kind in {"i": "int", "f": "float", "d": "date"}.items():
             expected = converted(text[name], kind, ["", "NA", "x"])
             expected = text[name] if expected is None else expected
             assert part[name].equals(expected), (name, slip)
             assert part[name].dtype == expected.dtype
+
+
+def test_a_first_field_is_looked_at_too(monkeypatch):
+    monkeypatch.setattr(parsing, "_WORTH_IT", 0)
+    for text, dtype, is_at_once in (
+        ("2020-01-02", pl.Date, True),
+        ("2020-1-2", pl.String, False),
+        ("07", pl.String, False),
+    ):
+        parser = parsing.Parser(["a", "b"], ",")
+        parser.promise(pieces("2020-01-02,1\n" if "-" in text else "7,1\n", 2)[0], Reading())
+        [piece] = pieces(f"{text},1\n", 2)
+        assert (parser._at_once(piece, parser._direct) is not None) == is_at_once
+        assert parser.parse(piece)["a"].dtype == dtype
 
 
 def test_a_date_of_another_form_is_not_outweighed_by_a_text(monkeypatch):

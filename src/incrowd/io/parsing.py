@@ -163,19 +163,19 @@ class _Fields:
 
     @classmethod
     def of(cls, piece: Piece, names: list[str], *, with_dates: bool) -> _Fields:
-        # With a newline in front, every field starts behind an end.
-        text = np.frombuffer(b"\n" + piece.data, dtype=np.uint8)
+        text = np.frombuffer(piece.data, dtype=np.uint8)
         signs = [ord(piece.delimiter), _NEWLINE]
         marks = [sign for sign, byte in ((_RETURN, b"\r"), (_SPACE, b" ")) if byte in piece.data]
-        low: list[npt.NDArray[np.int64]] = []
-        n_dates = n_fields = 0
+        low = [np.zeros(int(text[0] < _ONE), dtype=np.int64)]  # the first field has no end in front
+        head = np.frombuffer(b"\n" + piece.data[:_DATE], dtype=np.uint8)
+        n_dates, n_fields = _count_dates(head, _any_of(head, signs), marks) if with_dates else 0, 0
         for start in range(0, len(text), _BLOCK):
             block = text[start : start + _BLOCK + _DATE]
             ends = _any_of(block, signs)
             starts = ends[: min(_BLOCK, len(block) - 1)]
             low.append(np.flatnonzero(starts & (block[1 : len(starts) + 1] < _ONE)) + start + 1)
             n_dates += _count_dates(block, ends, marks) if with_dates else 0
-            n_fields += int(np.count_nonzero(starts)) if piece.quoted else 0
+            n_fields += int(np.count_nonzero(ends[:_BLOCK])) if piece.quoted else 0
         found = np.concatenate(low)
         if with_dates:  # of which the year must not start with a sign or zero
             first, second = (text[np.minimum(found + step, len(text) - 1)] == _DASH for step in (4, 7))
@@ -189,7 +189,7 @@ class _Fields:
         if not len(at) or not self.are_all:
             return self.names if len(at) else []
         ends = np.flatnonzero(_any_of(self.text, self.signs))
-        columns = np.searchsorted(ends, at - 1) % len(self.names)
+        columns = np.searchsorted(ends, at) % len(self.names)
         return [self.names[column] for column in np.unique(columns)]
 
 
@@ -220,8 +220,8 @@ def _starts_with_zero(text: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]
 
 
 def _any_date(text: pl.Series) -> bool:
-    long = text.filter(text.str.len_bytes() == _DATE - 1)
-    return bool(long.str.contains(r"^\d{4}-\d{2}-\d{2}$").any())
+    is_long = text.str.len_bytes() == _DATE - 1
+    return is_long.any() and bool(text.filter(is_long).str.contains(r"^\d{4}-\d{2}-\d{2}$").any())
 
 
 def _moderate(column: pl.Series) -> bool:

@@ -93,7 +93,7 @@ def _rare_values(release: RowRelease) -> list[str]:
 
 
 def _unprotected(release: RowRelease, weights: Weights | None) -> list[str]:
-    """Name the sensitive columns of which k is all that was promised, if a group tells more than the whole table does."""
+    """Name the sensitive columns that only k is about, if a group tells more of them than the whole table does."""
     largest = (release.levels or {}).get("alpha")
     if not release.secrets or largest is None:
         return []
