@@ -34,8 +34,9 @@ COSTS = Path(__file__).parents[1] / "src" / "incrowd" / "workflow" / "costs.json
 ROWS, COLUMNS, K, LIMIT, REPEATED = (2_000, 10_000, 50_000, 200_000), (4, 12), 20, 5.0, 1.0
 ALONE = {"INCROWD_WORKERS": "1", "POLARS_MAX_THREADS": "1", "INCROWD_COMPILE": "1"}
 OWN = {"iacc": {"delta_c": 0.9, "delta_d": None}, "pais": {"L": 2, "C": 1.0}}
-CHECKED = (("best_cuts", 60_000, 6), ("seqa", 30_000, 8), ("nsvdist", 200_000, 8), ("tight_groups", 300_000, 6),
-           ("mondrian", 2_000_000, 6))  # fmt: skip
+CHECKED = (("best_cuts", 10_000, 6), ("best_cuts", 100_000, 6), ("best_cuts", 1_000_000, 6), ("mondrian", 10_000, 6),
+           ("mondrian", 100_000, 6), ("mondrian", 1_000_000, 6), ("seqa", 30_000, 8), ("nsvdist", 200_000, 8),
+           ("tight_groups", 300_000, 6))  # fmt: skip
 
 
 def people(n_rows, n_columns, seed=1):

@@ -98,6 +98,7 @@ def test_options_instead_of_parameters_in_messages(incrowd, tmp_path):
     assert 'date_format = "%d/%m/%Y"' in (tmp_path / "c.toml").read_text()
     warned = incrowd(tmp_path, "init", "a.csv", "-o", "d.toml", "--sensitive", "b", "--target", "a").err
     assert "'a' would be released as it is" in warned
+    assert max(map(len, warned.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", ["init", "publish", "verify", "attack", "evaluate", "compare", "audit"])

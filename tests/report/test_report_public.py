@@ -59,6 +59,8 @@ def test_with_the_original_come_outcomes_and_rates_and_no_other_number(kind):
     k = manifest.k
     for rate in rates:
         assert rate.share is None or rate.step >= k / people().height - 1e-9
+        steps = 0 if rate.share in (None, 1.0) else rate.share / rate.step
+        assert abs(steps - round(steps)) < 1e-3
 
 
 def test_details_of_the_verifier_are_those_of_the_public_check_only():

@@ -1,5 +1,7 @@
 """Rates tell about crowds only."""
 
+from itertools import groupby
+
 import pytest
 
 from incrowd.report.rates import Rating
@@ -14,7 +16,19 @@ def test_a_public_rate_is_a_multiple_of_at_least_k_people(k):
         assert rate.step >= 0.01
         steps = rate.share / rate.step
         assert abs(steps - round(steps)) < 1e-3 or rate.share == 1.0
-        assert abs(rate.share - count / people) <= rate.step / 2 + 1e-6
+        outer = min(count, people - count) < 2.5 * rate.step * people
+        assert abs(rate.share - count / people) <= rate.step * (1.5 if outer else 0.5) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("k", "people"), [(2, 9), (4, 24), (5, 17), (10, 200), (20, 240), (40, 10_000), (50, 10_000), (7, 1000)]
+)
+def test_k_counts_or_more_are_told_alike(k, people):
+    rating = Rating(k)
+    told = [rating.rate(count, people).text for count in range(people + 1)]
+    alike = [len(list(same)) for _, same in groupby(told)]
+    assert min(alike) >= min(k, people + 1 - 2 * k)  # between few and all but few there may be less room
+    assert len(alike) == len(set(told))  # a larger count is never told as a smaller one
 
 
 def test_few_and_all_but_few_are_told_alike_whatever_their_number():

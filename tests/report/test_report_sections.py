@@ -270,3 +270,13 @@ def test_reports_of_generated_tables_of_every_shape_can_be_made(number):
         assert found.summary.judgement.status == "holds"
         assert len(found.summary.columns.each) == 4
         assert found.to_dict()["ok"] is found.ok
+
+
+def test_checks_of_one_of_several_sensitive_columns_are_promises_and_keep_its_name():
+    rows = [(20 + i % 9, "abc"[i % 3], ["no", "no", "yes"][i % 3]) for i in range(90)]
+    frame = pl.DataFrame(rows, schema=["age", "Größe of 'IT'", "Ill"], orient="row")
+    release = ic.Mondrian(k=10, l={"Ill": 1.2}).publish(frame, ic.Schema(quasi=["age"], sensitive=frame.columns[1:]))
+    found = release.report(frame, evaluate=False, attacks=["linking"]).summary.judgement
+    promised = [line.title for line in found.checks if line.is_promise]
+    assert "No sensitive value has too large a share (l): 'Ill'" in promised
+    assert "The sensitive values are those of the original: \"Größe of 'IT'\"" in [line.title for line in found.checks]

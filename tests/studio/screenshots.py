@@ -97,6 +97,8 @@ def test_every_page(browser, shoot, tmp_path):
     shoot("6-tradeoff")
     person.go("result")
     shoot("7-publish")
+    browser.execute_script("document.querySelector('form details').open = true")
+    shoot("7-publish-limits")
     person.press("Publish and check")
     person.sees("Checked: every promise holds")
     person.press("Run the attacks")

@@ -4,6 +4,7 @@ Each run has the whole story, the pages for screen readers and the keyboard; the
 rest asks of the server is in test_pages.py, without a browser.
 """
 
+import json
 import os
 import zipfile
 from io import BytesIO
@@ -194,8 +195,9 @@ def test_a_run_is_found_again_cancelled_and_alone_in_its_tab(home, person, tmp_p
 def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, person, axe, tmp_path):
     from incrowd.datasets import adult
 
-    odd = {f"年{m} <b>": [(i * (m + 3)) % (3 + m % 9) for i in range(400)] for m in range(198)}
-    odd |= {"alter": [99 if i % 9 == 0 else 20 + i % 50 for i in range(400)], "krank": ["ja", "nein"] * 200}
+    odd = {f"年{m} <b>": [(i * (m + 3)) % (3 + m % 9) for i in range(400)] for m in range(197)}
+    odd |= {"alter": [99 if i % 9 == 0 else 20 + i % 50 for i in range(400)], "größe": ["groß", "klein"] * 200}
+    odd |= {"krank": [["ja", "nein", "weiß nicht"][i * i % 3] for i in range(400)]}
     for name, frame, k in (("adult.csv", adult(), "25"), ("odd 年.csv", pl.DataFrame(odd), "5")):
         path = tmp_path / name
         frame.write_csv(path)
@@ -205,11 +207,17 @@ def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, per
         person.press("Next: roles of the columns")
         person.sees("people are the only ones")
         assert person.problems(axe) == []  # lists of many columns scroll
+        if "größe" in frame.columns:
+            person.one("#role-198").send_keys("Sensitive")
+            person.until(lambda: person.all(".board[data-role=sensitive] li[data-number='198']"))
         person.go("tradeoff")
         person.write("k", k)
         person.press("Try them")
         person.until(lambda: person.all(".chart"), 300)
         person.one("svg a[aria-label^='mondrian']").click()
+        if "größe" in frame.columns:
+            person.press("More limits")
+            person.write("l-198", "1.2")
         person.press("Publish and check")
         person.until(lambda: "Checked: every promise holds" in person.text(), 300)
         person.press("Make a report")
@@ -218,6 +226,11 @@ def test_the_whole_story_of_census_data_and_of_two_hundred_odd_columns(home, per
         packed = zipfile.ZipFile(BytesIO(person.download("Download the release", "release.zip")))
         packed.extractall(tmp_path / name.partition(".")[0])
         assert workflow.verify(tmp_path / name.partition(".")[0] / "release").ok
+    manifest = json.loads((tmp_path / "odd 年" / "release" / "manifest.json").read_text(encoding="utf-8"))
+    assert [secret["name"] for secret in manifest["sensitive"]] == ["größe", "krank"]
+    assert {"kind": "l", "l": 1.2, "l_kind": "frequency", "column": "größe"} in manifest["guarantees"]
+    assert manifest["quasi"][-1]["name"] == "alter"
+    assert manifest["missing"]["codes"] == {"alter": ["99"]}
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def init(
             screen.notice(f"Note: {as_options(text)}.")
     elif not screen.data({"schema": str(output), **found.to_dict()}):
         _show(screen, found, data, output, reading)
-    screen.warn([f"{text}." for text in found.kept])
+    screen.warn([f"{text}." for text in found.kept], wrapped=True)
 
 
 def _show(screen: Screen, found: Proposal, data: str, output: Path, reading: How) -> None:

@@ -122,10 +122,10 @@ class Screen:
         if not self.quiet:
             self.err.print(text, markup=False, soft_wrap=True)
 
-    def warn(self, warnings: Sequence[str]) -> None:
-        """Print warnings on standard error, whatever the verbosity."""
+    def warn(self, warnings: Sequence[str], *, wrapped: bool = False) -> None:
+        """Print warnings on standard error, whatever the verbosity; each in one line, or as wide as the screen."""
         for text in warnings:
-            self.err.print(f"Warning: {as_options(text)}", markup=False, soft_wrap=True)
+            self.err.print(f"Warning: {as_options(text)}", markup=False, soft_wrap=not wrapped)
 
     def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Print rows as a table."""

@@ -84,9 +84,8 @@ def declare(
 
 def without_tokens(text: pl.Series, tokens: Sequence[str]) -> pl.Series:
     """Turn the cells that equal a token, spaces around it aside, into nulls."""
-    if not _may_have(text, tokens):
+    if not _may_have(text, tokens) or not (missing := trimmed(text).is_in(list(tokens))).any():
         return text
-    missing = trimmed(text).is_in(list(tokens))
     return text.to_frame().select(pl.when(~missing).then(pl.first()).alias(text.name)).to_series()
 
 
@@ -112,7 +111,7 @@ def guessed(text: pl.Series, tokens: Sequence[str] = ()) -> pl.Series:
         return text
     sample = trimmed(text.head(SAMPLE))
     full: pl.Series | None = None
-    for parse in (_guess_int, _guess_float, _guess_date, _guess_datetime, _guess_bool):
+    for parse in GUESSES.values():
         if fits(sample, parse(sample)):
             full = trimmed(text) if full is None else full
             if fits(full, result := parse(full)):
@@ -132,6 +131,13 @@ def _guess_at_once(text: pl.Series, tokens: Sequence[str]) -> pl.Series | None:
                 return None
             return without_nan(result)
     return None
+
+
+def converted(text: pl.Series, kind: str, tokens: Sequence[str]) -> pl.Series | None:
+    """Convert a part of a column to one of `GUESSES`; None if it does not fit without the tokens."""
+    clear = trimmed(without_tokens(text, tokens)) if tokens else text
+    result = GUESSES[kind](clear)
+    return without_nan(result) if fits(clear, result) and result.dtype != pl.Null else None
 
 
 def without_nan(column: pl.Series) -> pl.Series:
@@ -210,6 +216,16 @@ def _matching(text: pl.Series, form: str) -> pl.Series:
 
 def _guess_bool(text: pl.Series) -> pl.Series:
     return _bool(text, {"true": True, "false": False})
+
+
+GUESSES: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "int": _guess_int,
+    "float": _guess_float,
+    "date": _guess_date,
+    "datetime": _guess_datetime,
+    "bool": _guess_bool,
+}
+"""What a column may be, in the order in which it is tried; the result has more nulls where it is something else."""
 
 
 def _bool(text: pl.Series, words: Mapping[str, bool]) -> pl.Series:

@@ -1,7 +1,8 @@
 """Text tables with a delimiter (CSV, TSV, packed or not), read in batches of whole records.
 
 A reader that guesses its way past a damaged file moves values into other columns, so every batch is checked: bytes,
-quotes, and the number of fields in each record (`records`). What comes out is text; `text_types` finds the types.
+quotes, and the number of fields in each record (`records`). What comes out is text, whose types `text_types` finds, or,
+in large files, columns that `parsing` has given the same types at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
@@ -29,18 +31,25 @@ from incrowd.io.encodings import (
     say_encoding,
 )
 from incrowd.io.opening import Opened
+from incrowd.io.parsing import Parser
 from incrowd.io.reading import Findings, Reading
-from incrowd.io.records import DELIMITERS, NotUtf8, Piece, Place, check_bytes, pieces, refuse_delimiter, refuse_title
+from incrowd.io.records import DELIMITERS, NotUtf8, Place, check_bytes, pieces, refuse_delimiter, refuse_title
 
 # Large enough for the parser to use all cores, small enough for the processor's cache: 8 MB took a sixth longer.
 _BATCH = 1 << 22
 _BOM = b"\xef\xbb\xbf"
-_PARSERS = 3  # two cores are busier with three: 5 M rows took 0.78 s, 0.82 s with two and 0.95 s with one
+_PARSERS = 4  # two cores are busier with four: 5 M rows took 0.58 s, 0.67 s with three and 0.79 s with two
 _WAITING = 8  # batches that are parsed while the next ones are read and checked
 
 
 def read_delimited(
-    path: Path, reading: Reading, report: Callable[[int], None], findings: Findings, *, delimiter: str | None = None
+    path: Path,
+    reading: Reading,
+    report: Callable[[int], None],
+    findings: Findings,
+    *,
+    delimiter: str | None = None,
+    typed: bool = False,
 ) -> pl.DataFrame:
     """Read a text table; all columns are text and an empty cell without quotes is null.
 
@@ -56,7 +65,14 @@ def read_delimited(
         Told about the encoding, if it is not UTF-8.
     delimiter
         The delimiter; by default the one of comma, semicolon, tab and bar that occurs most often in the header.
+    typed
+        Give columns that `text_types.find_types` makes numbers or dates of their types at once, where that is faster.
     """
+
+    def read(encoding: str) -> pl.DataFrame:
+        table = _Table(opened, encoding, reading.delimiter or delimiter, findings)
+        return table.read_typed(report, reading) if typed else table.read(report)
+
     opened = Opened(path)
     encoding = None if reading.encoding is None else check_encoding(reading.encoding)
     if encoding is None:
@@ -64,10 +80,9 @@ def read_delimited(
             encoding = marked_encoding(stream.read(4)) or "utf-8"
         if not is_utf8(encoding):
             findings.take("encoding", encoding, f"'{path}' was read as {say_encoding(encoding)}")
-    sign = reading.delimiter or delimiter
     problem: InputError
     try:
-        return _read(opened, encoding, sign, report, findings)
+        return read(encoding)
     except NotUtf8 as found:
         problem, near = found.problem, found.sample
     # Outside the handler, because the decoding error carries the data along.
@@ -79,7 +94,7 @@ def read_delimited(
         raise problem
     text = f"'{path}' is not UTF-8 and was read as {say_encoding(other)}; give encoding='{other}' to be sure"
     findings.take("encoding", other, text)
-    return _read(opened, other, sign, report, findings)
+    return read(other)
 
 
 def text_batches(path: Path, reading: Reading, findings: Findings) -> Iterator[pl.DataFrame]:
@@ -95,7 +110,7 @@ def text_batches(path: Path, reading: Reading, findings: Findings) -> Iterator[p
     sign = reading.delimiter or ("\t" if ".tsv" in path.suffixes else None)
     problem: InputError
     try:
-        yield from _parts(opened, encoding, sign, lambda _done: None, findings)
+        yield from _Table(opened, encoding, sign, findings).parts(lambda _done: None)
     except NotUtf8 as found:
         problem = found.problem
     else:
@@ -103,46 +118,83 @@ def text_batches(path: Path, reading: Reading, findings: Findings) -> Iterator[p
     raise problem
 
 
-def _read(
-    opened: Opened, encoding: str, delimiter: str | None, report: Callable[[int], None], findings: Findings
-) -> pl.DataFrame:
-    return pl.concat(_parts(opened, encoding, delimiter, report, findings), rechunk=False)
+@dataclass(frozen=True)
+class _Table:
+    """A text table whose encoding is known, and how it is to be read."""
 
+    opened: Opened
+    encoding: str
+    delimiter: str | None
+    findings: Findings
 
-def _parts(
-    opened: Opened, encoding: str, delimiter: str | None, report: Callable[[int], None], findings: Findings
-) -> Iterator[pl.DataFrame]:
-    path = opened.path
-    with opened.stream() as raw, ThreadPoolExecutor(_PARSERS) as parser:
-        stream = raw if is_utf8(encoding) else cast("BinaryIO", Recoder(raw, encoding, str(path)))
-        header, rest = _split_header(path, stream)
-        text = header.removeprefix(_BOM).decode().rstrip("\r\n")
-        is_given = delimiter is not None
-        delimiter = delimiter or _detect_delimiter(text)
-        names = _header_names(path, text, delimiter)
-        if len(names) == 1 and not is_given:
-            refuse_title(path, rest)
-        if len(names) == 1 and is_given:
-            refuse_delimiter(path, text, rest, delimiter)
-        place = Place(path, 1 + header.count(b"\n"), len(header), text)
-        waiting: deque[Future[pl.DataFrame]] = deque()
-        n_lines = n_rows = 0
-        for piece in pieces(place, stream, rest, delimiter, len(names), _BATCH):
-            n_lines += piece.n_lines
-            waiting.append(parser.submit(_parse, piece, names, delimiter))
-            if len(waiting) > _WAITING:
+    def read(self, report: Callable[[int], None]) -> pl.DataFrame:
+        """Return all rows as text."""
+        return pl.concat(self.parts(report), rechunk=False)
+
+    def read_typed(self, report: Callable[[int], None], reading: Reading) -> pl.DataFrame:
+        """Return all rows, and columns of numbers and dates as such if all of their cells are some."""
+        parts = list(self.parts(report, reading))
+        torn = [name for name, dtype in parts[0].schema.items() if any(part.schema[name] != dtype for part in parts)]
+        frame = pl.concat((part.drop(torn) for part in parts), rechunk=False)
+        n_rows, names = sum(part.height for part in parts), parts[0].columns
+        del parts
+
+        def text_again(wanted: list[str]) -> pl.DataFrame:
+            text = pl.concat(self.parts(lambda _done: None, only=wanted), rechunk=False)
+            if text.height != n_rows:
+                fact = f"'{self.opened.path}' has changed while it was read"
+                raise InputError(fact, "read it again when nothing writes to it")
+            return text
+
+        self.findings.text_again = text_again
+        return pl.concat([frame, text_again(torn)], how="horizontal").select(names) if torn else frame
+
+    def parts(
+        self,
+        report: Callable[[int], None],
+        reading: Reading | None = None,
+        *,
+        only: list[str] | None = None,
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the rows a few megabytes at a time: text, or with a reading the types that the first rows promise."""
+        path = self.opened.path
+        with self.opened.stream() as raw, ThreadPoolExecutor(_PARSERS) as threads:
+            stream = raw if is_utf8(self.encoding) else cast("BinaryIO", Recoder(raw, self.encoding, str(path)))
+            names, delimiter, place, rest = self._head(stream)
+            parser = Parser(names, delimiter, only)
+            waiting: deque[Future[pl.DataFrame]] = deque()
+            n_lines = n_rows = 0
+            for piece in pieces(place, stream, rest, delimiter, len(names), _BATCH):
+                if reading is not None and not n_lines:
+                    parser.promise(piece, reading)
+                n_lines += piece.n_lines
+                waiting.append(threads.submit(parser.parse, piece))
+                if len(waiting) > _WAITING:
+                    part = waiting.popleft().result()
+                    n_rows += part.height
+                    yield part
+                report(self.opened.done)
+            while waiting:
                 part = waiting.popleft().result()
                 n_rows += part.height
                 yield part
-            report(opened.done)
-        while waiting:
-            part = waiting.popleft().result()
-            n_rows += part.height
-            yield part
-    if not n_rows:
-        fact = f"'{path}' has a header and no rows"
-        raise InputError(fact, "check that the export was complete")
-    findings.first_line = place.line if n_rows == n_lines else None
+        if not n_rows:
+            fact = f"'{path}' has a header and no rows"
+            raise InputError(fact, "check that the export was complete")
+        self.findings.first_line = place.line if n_rows == n_lines else None
+
+    def _head(self, stream: BinaryIO) -> tuple[list[str], str, Place, bytes]:
+        """Read the header: names, delimiter, where the rows start, and what was read of them."""
+        path = self.opened.path
+        header, rest = _split_header(path, stream)
+        text = header.removeprefix(_BOM).decode().rstrip("\r\n")
+        delimiter = self.delimiter or _detect_delimiter(text)
+        names = _header_names(path, text, delimiter)
+        if len(names) == 1 and self.delimiter is None:
+            refuse_title(path, rest)
+        if len(names) == 1 and self.delimiter is not None:
+            refuse_delimiter(path, text, rest, delimiter)
+        return names, delimiter, Place(path, 1 + header.count(b"\n"), len(header), text), rest
 
 
 def write_delimited(frame: pl.DataFrame, path: Path, *, delimiter: str) -> None:
@@ -201,22 +253,3 @@ def _header_names(path: Path, header: str, delimiter: str) -> list[str]:
         raise InputError(fact, "quote a whole name, and double the quotes inside it") from None
     check_names(names, f"'{path}'")
     return names
-
-
-def _parse(piece: Piece, names: list[str], delimiter: str) -> pl.DataFrame:
-    schema = dict.fromkeys(names, pl.String)
-    for _ in range(2):
-        if not piece.n_records:
-            return pl.DataFrame(schema=schema)
-        quote = '"' if piece.quoted else None
-        try:
-            part = pl.read_csv(
-                piece.data, has_header=False, schema=schema, separator=delimiter, infer_schema=False, quote_char=quote
-            )
-        except pl.exceptions.PolarsError:
-            part = pl.DataFrame()
-        if part.height == piece.n_records:
-            return part
-        piece = piece.looked_at()  # says what is wrong with it, and leaves blank lines out
-    fact = f"'{piece.place.path}' could not be parsed"
-    raise InputError(fact, "write it again with a common tool, or convert it to Parquet")

@@ -107,7 +107,7 @@ def read_with_findings(
     if several is None:
         kind = _format(path, given)
         _check_input(path, kind, reading)
-        frame = _read_file(path, kind, reading, notify, findings)
+        frame = _read_file(path, kind, reading, notify, findings, typed=True)
     else:
         kind = one_format(several, given)
         for each in several:
@@ -233,10 +233,13 @@ def _check_input(path: Path, kind: Format, reading: Reading) -> None:
         raise InputError(fact, "check that the export was complete")
 
 
-def _read_file(path: Path, kind: Format, reading: Reading, notify: Progress, findings: Findings) -> pl.DataFrame:
+def _read_file(
+    path: Path, kind: Format, reading: Reading, notify: Progress, findings: Findings, *, typed: bool = False
+) -> pl.DataFrame:
     size = 0 if str(path) == STANDARD_INPUT else path.stat().st_size
     notify("reading", 0, size)
-    frame = kind.read(path, reading, lambda done: notify("reading", min(done, size), size), findings)
+    take = kind.read if kind.read_typed is None or not typed else kind.read_typed
+    frame = take(path, reading, lambda done: notify("reading", min(done, size), size), findings)
     notify("reading", size, size)
     return frame
 

@@ -20,6 +20,7 @@ from incrowd.io.reading import Findings, Reading
 from incrowd.io.statistics_files import read_statistics, write_statistics
 
 Report = Callable[[int], None]
+Read = Callable[[Path, Reading, Report, Findings], pl.DataFrame]
 
 
 class Types(Enum):
@@ -49,29 +50,33 @@ class Format:
         What the file tells about types.
     extra
         The extra of this package (``pip install 'incrowd[...]'``) that the format needs.
+    read_typed
+        Reads a file of text as `read` does, and may give columns their types on the way.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Path, Reading, Report, Findings], pl.DataFrame]
+    read: Read
     write: Callable[[pl.DataFrame, Path], None] | None
     types: Types = Types.OF_COLUMNS
     extra: str | None = None
+    read_typed: Read | None = None
 
 
 def _packed(suffix: str) -> tuple[str, ...]:
     return tuple(suffix + packing for packing in PACKINGS if packing != ".gz")  # of which .gz is written, too
 
 
-_READ_TSV = partial(read_delimited, delimiter="\t")
+_READ_TSV, _READ_TYPED = partial(read_delimited, delimiter="\t"), partial(read_delimited, typed=True)
+_READ_TYPED_TSV = partial(_READ_TYPED, delimiter="\t")
 _WRITE_CSV, _WRITE_TSV = partial(write_delimited, delimiter=","), partial(write_delimited, delimiter="\t")
 FORMATS: tuple[Format, ...] = (
-    Format("CSV", (".csv", ".csv.gz"), read_delimited, _WRITE_CSV, types=Types.NONE),
-    Format("TSV", (".tsv", ".tsv.gz"), _READ_TSV, _WRITE_TSV, types=Types.NONE),
-    Format("text", (".txt", ".txt.gz"), read_delimited, _WRITE_TSV, types=Types.NONE),
-    Format("packed CSV", _packed(".csv"), read_delimited, None, types=Types.NONE),
-    Format("packed TSV", _packed(".tsv"), _READ_TSV, None, types=Types.NONE),
-    Format("packed text", _packed(".txt"), read_delimited, None, types=Types.NONE),
+    Format("CSV", (".csv", ".csv.gz"), read_delimited, _WRITE_CSV, types=Types.NONE, read_typed=_READ_TYPED),
+    Format("TSV", (".tsv", ".tsv.gz"), _READ_TSV, _WRITE_TSV, types=Types.NONE, read_typed=_READ_TYPED_TSV),
+    Format("text", (".txt", ".txt.gz"), read_delimited, _WRITE_TSV, types=Types.NONE, read_typed=_READ_TYPED),
+    Format("packed CSV", _packed(".csv"), read_delimited, None, types=Types.NONE, read_typed=_READ_TYPED),
+    Format("packed TSV", _packed(".tsv"), _READ_TSV, None, types=Types.NONE, read_typed=_READ_TYPED_TSV),
+    Format("packed text", _packed(".txt"), read_delimited, None, types=Types.NONE, read_typed=_READ_TYPED),
     Format("Parquet", (".parquet", ".pq"), lambda path, *_: read_parquet(path), write_parquet),
     Format("Arrow", (".arrow", ".feather", ".ipc"), lambda path, *_: read_arrow(path), write_arrow),
     Format("Excel", (".xlsx",), read_excel, write_excel, types=Types.OF_CELLS, extra="excel"),

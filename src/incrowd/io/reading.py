@@ -100,6 +100,8 @@ class Findings:
         How numbers are written in a text file.
     orders
         The names of columns that the file calls ordinal, in their order.
+    text_again
+        Reads columns of a text file as text once more, if its reader gave some their types on the way.
     """
 
     note: Note = lambda _text: None
@@ -109,6 +111,7 @@ class Findings:
     codes: dict[str, set[str]] = field(default_factory=dict)
     notation: Notation = _PLAIN
     orders: dict[str, list[str]] = field(default_factory=dict)
+    text_again: Callable[[list[str]], pl.DataFrame] | None = None
 
     def see_codes(self, frame: pl.DataFrame, codes: Mapping[str, Sequence[str]]) -> None:
         """Remember which codes columns of text have, before they become missing values."""

@@ -27,7 +27,10 @@ def find_types(
     where: str,
     notify: Callable[[str, int, int], None],
 ) -> pl.DataFrame:
-    """Give each column of text its type, the declared one or the narrowest that fits all of it."""
+    """Give each column of text its type, the declared one or the narrowest that fits all of it.
+
+    A reader may have done so already for columns of which nothing was said.
+    """
     tokens = {
         name: ["", *reading.missing_tokens, *reading.missing_codes.get(name, ())] for name in frame.columns
     }  # fmt: skip
@@ -37,7 +40,7 @@ def find_types(
 
     def find(column: pl.Series) -> pl.Series:
         clear = guessed if column.name in free else without_tokens
-        return clear(column, tokens[column.name])
+        return clear(column, tokens[column.name]) if column.dtype == pl.String else column
 
     typed: dict[str, pl.Series] = {}
     for done, column in enumerate(in_threads(find, frame, frame.height)):
@@ -49,6 +52,7 @@ def find_types(
         return trimmed(without_tokens(frame[name], tokens[name]))
 
     notation = _take_notation(text, reading, findings)
+    frame = _text_of_floats(frame, notation, findings)
     if notation.decimal == "," and not notation.thousands and reading.thousands is None:
         floats = [name for name in free if typed[name].dtype == pl.Float64]
         if any(_all_match(clear_text(name).head(SAMPLE), _PAST_DOT) for name in floats):
@@ -66,20 +70,30 @@ def find_types(
             typed[name] = guessed(notation.plain(clear_text(name)))
     result = declare(pl.DataFrame(list(typed.values())), reading.types, where, findings, notation, _formats(reading))
     notify("finding types", frame.width, frame.width)
-    return result.with_columns(
-        _canonical(text[name], kind, notation, reading.date_format_of(name))
-        for name, kind in reading.canonical.items()
-        if name in text
-    )
+    return _with_canonical(result, text, notation, reading)
+
+
+def _text_of_floats(frame: pl.DataFrame, notation: Notation, findings: Findings) -> pl.DataFrame:
+    """Return the table with text where a reader found numbers with a point, if it may stand between thousands."""
+    floats = [column.name for column in frame if column.dtype == pl.Float64]
+    again = findings.text_again
+    is_needed = floats and (notation.decimal == "," or notation.thousands == ".")
+    return frame.with_columns(again(floats)) if is_needed and again is not None else frame
 
 
 def canonical_columns(frame: pl.DataFrame, reading: Reading) -> pl.DataFrame:
     """Write numbers and dates of text columns in one way, where a format with types has kept them as text."""
     given = Notation(reading.decimal or ".", reading.thousands or "")
+    text = {column.name: column for column in frame if column.dtype == pl.String}
+    return _with_canonical(frame, text, given, reading)
+
+
+def _with_canonical(
+    frame: pl.DataFrame, text: Mapping[str, pl.Series], notation: Notation, reading: Reading
+) -> pl.DataFrame:
+    kinds = {name: kind for name, kind in reading.canonical.items() if name in text}
     return frame.with_columns(
-        _canonical(frame[name], kind, given, reading.date_format_of(name))
-        for name, kind in reading.canonical.items()
-        if name in frame.columns and frame[name].dtype == pl.String
+        _canonical(text[name], kind, notation, reading.date_format_of(name)) for name, kind in kinds.items()
     )
 
 

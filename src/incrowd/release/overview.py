@@ -99,17 +99,31 @@ def _rare_values(release: RowRelease) -> list[str]:
 
 
 def _unprotected(release: RowRelease, weights: Weights | None) -> list[str]:
-    """Say so where k is all that was promised, and a group tells more than the whole table does."""
-    manifest, alpha = release.manifest, (release.levels or {}).get("alpha")
-    if not manifest.secrets or alpha is None or not _is_about_size(release):
+    """Name the sensitive columns that only k is about, if a group tells more of them than the whole table does."""
+    largest = (release.levels or {}).get("alpha")
+    if not release.secrets or largest is None:
         return []
-    views = release.each_secret()
-    all_counts = [_counts_of(view, weights) for view in views]
-    if alpha <= max(counts.max() / max(1, counts.sum()) for counts in all_counts) + _MORE:
+    found: dict[str, float] = {}
+    for view in release.each_secret():
+        if _is_about_size(view):
+            counts = _counts_of(view, weights)
+            share = largest if len(release.secrets) == 1 else _largest_share(view, weights)
+            if share > counts.max() / max(1, counts.sum()) + _MORE:
+                found[view.secrets[0].name] = share
+    if not found:
         return []
-    where = "in one group" if views[0].cell_counts is None else "for one row"
-    names = " or ".join(repr(secret.name) for secret in manifest.secrets)
-    return [f"k alone does not hide {names}: {where} {alpha:.0%} of the people share a value; ask for l as well."]
+    where = "in one group" if release.secrets[0].cell_counts is None else "for one row"
+    names, most = " or ".join(map(repr, found)), max(found.values())
+    return [f"k alone does not hide {names}: {where} {most:.0%} of the people share a value; ask for l as well."]
+
+
+def _largest_share(view: RowRelease, weights: Weights | None) -> float:
+    """Return the largest share that a value of the only sensitive column has in a cell."""
+    counts = view.cell_counts
+    if counts is None and view.sensitive is not None:
+        counts = np.zeros((len(view.lo), len(view.sensitive_counts())), np.int64)
+        np.add.at(counts, (view.cell_of, view.sensitive), 1 if weights is None else weights)
+    return 0.0 if counts is None else float((counts / np.maximum(1, counts.sum(axis=1, keepdims=True))).max())
 
 
 def _counts_of(release: RowRelease, weights: Weights | None) -> Weights:

@@ -16,6 +16,7 @@ from incrowd.verify import Check, Verdict
 _PROMISE = re.compile(
     r"k|blocks|k of joins|l \(\w+\)|t|t \((?:ordered|tree)\)|alpha|beta|beta \(enhanced\)|delta|width|lkc"
 )
+_OF_COLUMN = re.compile(r"(.+?) of (['\"].*)", re.DOTALL)
 _LEVELS = {
     "k": "Smallest crowd",
     "l_distinct": "Fewest different sensitive values in a crowd",
@@ -120,8 +121,19 @@ def judgement_of(public: Verdict, full: Verdict, *, with_original: bool, for_own
 
 
 def title_of(check: str) -> str:
-    """Return what a check asks, in plain words."""
-    return _TITLES.get(check, check.capitalize())
+    """Return what a check asks, in plain words; of several sensitive columns each has checks of its own.
+
+    >>> title_of("own value of 'Job'")
+    "The sensitive values are those of the original: 'Job'"
+    """
+    name, column = _parted(check)
+    title = _TITLES.get(name, name[:1].upper() + name[1:])
+    return f"{title}: {column}" if column else title
+
+
+def _parted(check: str) -> tuple[str, str]:
+    found = _OF_COLUMN.fullmatch(check)
+    return (found[1], found[2]) if found else (check, "")
 
 
 def _is_idle(check: Check) -> bool:
@@ -135,7 +147,7 @@ def _line(check: Check, told: Mapping[str, Check], *, for_owner: bool) -> CheckL
     known = told.get(check.name)
     is_told = for_owner or known == check or (check.ok is None and check.detail.startswith("needs "))
     detail = check.detail if is_told else ""
-    return CheckLine(check.name, title, statuses[check.ok], detail, bool(_PROMISE.fullmatch(check.name)))
+    return CheckLine(check.name, title, statuses[check.ok], detail, bool(_PROMISE.fullmatch(_parted(check.name)[0])))
 
 
 def _headline(verdict: Verdict, *, with_original: bool) -> tuple[Status, str]:
@@ -145,7 +157,8 @@ def _headline(verdict: Verdict, *, with_original: bool) -> tuple[Status, str]:
         return "broken", head
     lacking = verdict.unchecked
     if lacking:
-        names = ", ".join(_TITLES.get(name, name).lower() for name in lacking)
+        titles = [title_of(name) for name in lacking]
+        names = ", ".join(title[:1].lower() + title[1:] for title in titles)
         return "not checked", f"What could be checked holds. Not checked: {names}."
     if not verdict.complete:
         return "holds", "Every promise holds. Some checks around it could not be made; they are listed below."

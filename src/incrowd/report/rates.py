@@ -1,8 +1,9 @@
 """Rates: shares of people that were counted with the original, as far as everybody may know them.
 
 A public report may tell what the release does not say only about crowds. So a count is told as the manifest tells its
-counts: in steps of at least k people. A rate of fewer than k people, or of all but fewer than k, is told as just that,
-and nothing is told about fewer than k people in all. The owner gets exact numbers.
+counts: in steps of at least k people, so that k counts or more are told alike. A rate of fewer than k people, or of
+all but fewer than k, is told as just that, and nothing is told about fewer than k people in all. The owner gets exact
+numbers.
 
 >>> Rating(k=50).rate(1234, 10_000).text
 'about 12%'
@@ -69,8 +70,21 @@ class Rating:
             return Rate(0.0, step, f"fewer than {self.k} people" if self.k > 1 else "nobody")
         if people - count < self.k:
             return Rate(1.0, step, f"all but fewer than {self.k} people" if self.k > 1 else "everybody")
-        told = min(1.0, nearest(share, step))
+        told = self._told(count, people, step)
         return Rate(told, step, f"about {in_percent(told, step)}")
+
+    def _told(self, count: float, people: int, step: float) -> float:
+        """Return the nearest step that stands for k counts or more; beside few and all but few, one may not."""
+        size, least, most = step * people, self.k, people - self.k
+        first, last = (math.floor(border / size + 0.5) for border in (least, most))
+        if (first + 0.5) * size - least < self.k:
+            first += 1
+        if most + 1 - (last - 0.5) * size < self.k:
+            last -= 1
+        if first > last:  # there is room for one step only
+            return round((least + most) / 2 / people, 6)
+        wanted = math.floor(count / size + 0.5)
+        return min(1.0, round(min(max(wanted, first), last) * step, 6))
 
     def step(self, people: int, *, finest: float = _FINEST) -> float:
         """Return the steps in which a share of these people is told."""

@@ -24,6 +24,7 @@ Missing = Literal["value", "drop"]
 
 
 TYPES = ("int", "float", "str", "date", "bool")
+_EXACT = 2**53  # below, every whole number is a float
 _LONGEST_TOKEN, _MOST_TOKENS = 40, 32  # what the verifier takes for words, and not for a message
 
 
@@ -399,7 +400,8 @@ def as_ranges(column: str, starts: Any) -> tuple[float, ...]:  # noqa: ANN401 - 
     given = [start.item() if isinstance(start, np.generic) else start for start in given]
     numbers = all(type(start) in (int, float) and abs(start) <= sys.float_info.max for start in given)
     if not given or (numbers and len(given) > 1 and all(a < b for a, b in pairwise(given))):
-        return tuple(given)
+        # Whole numbers as such, for a column of whole numbers takes no others.
+        return tuple(int(start) if start == (start // 1) and abs(start) < _EXACT else start for start in given)
     fact = f"The ranges of column {column!r} are not two or more numbers in increasing order"
     raise SchemaError(fact, "list where each begins, the last has no end: ranges = [0, 2000, 4000]")
 

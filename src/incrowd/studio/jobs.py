@@ -6,9 +6,12 @@ collected per process.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,6 +21,14 @@ from incrowd.runs import Run
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 _PATIENCE = 0.1  # seconds between looks whether a waiting job was cancelled
+_NICE = 10  # a tenth of the processor beside a page that is asked for
+
+
+def step_back() -> None:
+    """Let pages go before this thread and those that it starts, where threads have a priority of their own."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 @dataclass
@@ -83,6 +94,7 @@ class Job:
         self.stage, self.done, self.total = stage, done, total
 
     def _work(self, work: Callable[[Run], Any]) -> None:
+        step_back()
         try:
             while not self.turn.acquire(timeout=_PATIENCE):
                 self.run.check()

@@ -19,6 +19,7 @@ from incrowd.report.promise import promise_of
 from incrowd.report.rates import Rating
 from incrowd.studio.charts import charts_of
 from incrowd.studio.jobs import Job
+from incrowd.studio.limits import MORE, PARAMETERS, column_limits, columns_with_limits, given_limits
 from incrowd.studio.pages import Form, back_to, render, whole
 from incrowd.studio.project import Project
 from incrowd.studio.sending import files_of, packed, send
@@ -70,15 +71,16 @@ def result(project: Project, form: Form) -> Response:
     schema = project.needs_schema()
     job, attacking, reporting = (project.jobs.get(name) for name in ("publish", "attack", "report"))
     usual = default_method(schema)
-    given: dict[str, Any] = {"method": usual, "k": _usual_k(project), "l": None}
+    given: dict[str, Any] = {"method": usual, "k": _usual_k(project)}
     given |= job.given if job is not None else {}
     if form.text("k"):
-        given = {"method": form.text("method") or usual, "k": form.whole("k"), "l": form.number("l")}
+        given = {"method": form.text("method") or usual, "k": form.whole("k"), **given_limits(form)}
     return render(
         "result.html", project=project, schema=schema, job=job, given=given, methods=_described(), usual=usual,
         outcome=project.latest, attacking=attacking, reporting=reporting,
         error=_error(project, job), attack_error=_error(project, attacking), report_error=_error(project, reporting),
         closest=_closest(job), expected=workflow.expect(schema, {"l": given.get("l")}) if given.get("l") else (),
+        more=MORE, columns=columns_with_limits(schema),
         chosen=bool(form.text("k")), can_print=_can_print(), here="result", title_of=title_of,
         **_about(project, attacking),
     )  # fmt: skip
@@ -98,10 +100,8 @@ def _about(project: Project, attacking: Job | None) -> dict[str, Any]:
 
 def publish(project: Project, form: Form) -> Response:
     """Begin to publish."""
-    parameters: dict[str, Any] = {"k": form.whole("k")}
-    diversity = form.number("l")
-    if diversity is not None:
-        parameters["l"] = diversity
+    parameters = {"k": form.whole("k"), **given_limits(form)}
+    project.set_limits(*column_limits(form, project.needs_schema()))
     project.publish(form.text("method") or None, parameters)
     return back_to(project.id, "result")
 
@@ -217,7 +217,7 @@ def _error(project: Project, job: Job | None) -> Exception | None:
 
 def _closest(job: Job | None) -> dict[str, Any]:
     """Return settings that can be reached, after some that cannot; empty where the page has no field for them."""
-    if job is None or not isinstance(job.error, InfeasibleError) or not set(job.error.best) <= {"k", "l"}:
+    if job is None or not isinstance(job.error, InfeasibleError) or not set(job.error.best) <= set(PARAMETERS):
         return {}
     best = {name: int(value) if name == "k" else value for name, value in job.error.best.items()}
     return {name: value for name, value in {**job.given, **best}.items() if value is not None} if best else {}

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,6 +160,13 @@ class Project:
 
         with self.lock:
             self.schema = workflow.revise(self.needs_schema(), hierarchies={column: spec})
+
+    def set_limits(self, limits: Mapping[str, Mapping[str, Any]], ranges: Mapping[str, Sequence[float]]) -> None:
+        """Give sensitive columns limits of their own, and ranges."""
+        from incrowd import workflow
+
+        with self.lock:
+            self.schema = workflow.revise(self.needs_schema(), limits=limits, ranges=ranges)
 
     def needs_schema(self) -> Schema:
         """Return the roles, or refuse to go on without them."""

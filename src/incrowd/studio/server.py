@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import socket
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from incrowd.studio.guard import Guard
 from incrowd.studio.projects import Projects
 
 _HOST = "127.0.0.1"  # never another: the studio has no passwords, and its data is private
+_SWITCH = 0.001  # seconds; a page asks for the interpreter ten times and more
 _OPENER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>incrowd studio</title>
 <meta http-equiv="refresh" content="0;url={address}"></head><body></body></html>"""
 
@@ -85,15 +87,20 @@ def _listening(port: int) -> socket.socket:
 
 @contextmanager
 def _silent(folder: Path) -> Iterator[None]:
-    """Keep temporary files of all libraries in a folder that goes, and print no warnings, which may quote data."""
-    earlier = tempfile.tempdir
+    """Keep temporary files of all libraries in a folder that goes, and print no warnings, which may quote data.
+
+    Work in the background gives way to pages more often than Python would let it.
+    """
+    earlier, interval = tempfile.tempdir, sys.getswitchinterval()
     tempfile.tempdir = str(folder)
+    sys.setswitchinterval(_SWITCH)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         tempfile.tempdir = earlier
+        sys.setswitchinterval(interval)
 
 
 def _existing(data: str | Path) -> Path | str:

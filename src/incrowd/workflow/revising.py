@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import SchemaError
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Spec
-    from incrowd.schema import Attribute, Schema
+    from incrowd.schema import Attribute, Role, Schema
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,10 @@ def revise(
     hierarchies: Mapping[str, Spec | None] | None = None,
     missing: Mapping[str, Sequence[str]] | None = None,
     target: str | None = None,
+    limits: Mapping[str, Mapping[str, Any]] | None = None,
+    ranges: Mapping[str, Sequence[float]] | None = None,
 ) -> Schema:
-    """Return a schema with other roles, hierarchies and class; what is not named stays.
+    """Return a schema with other roles, hierarchies, limits and class; what is not named stays.
 
     Parameters
     ----------
@@ -86,17 +88,20 @@ def revise(
     kinds
         Quasi-identifier to the kind of its hierarchy; the usual one where it has none yet.
     hierarchies
-        Quasi-identifier to its hierarchy itself.
+        Quasi-identifier to its hierarchy itself; sensitive column to its tree.
     missing
         Column to its values that mean missing.
     target
         The class to predict; an empty text means none of its own: the sensitive column, if there is one.
+    limits, ranges
+        Sensitive column to what must hold for it, and to where its ranges begin.
     """
     from incrowd.schema import Role, Schema
     from incrowd.schema.schema import require_columns
 
     roles, kinds, given, missing = roles or {}, kinds or {}, hierarchies or {}, missing or {}
-    require_columns([*roles, *kinds, *given, *missing], list(schema.attributes))
+    limits, ranges = limits or {}, ranges or {}
+    require_columns([*roles, *kinds, *given, *missing, *limits, *ranges], list(schema.attributes))
     attributes = []
     for attribute in schema.attributes.values():
         wanted = roles.get(attribute.name, attribute.role.value)
@@ -104,11 +109,19 @@ def revise(
             fact = f"Column {attribute.name!r} has the unknown role {wanted!r}"
             raise SchemaError(fact, f"use one of {', '.join(Role)}")
         role, name = Role(wanted), attribute.name
-        spec = given[name] if name in given else _hierarchy(attribute, kinds.get(name)) if role is Role.QUASI else None
+        spec = given[name] if name in given else _hierarchy(attribute, kinds.get(name), role)
         codes = tuple(missing.get(name, attribute.missing)) if role is not Role.OTHER else ()
-        spec, limits = spec if role is Role.QUASI else None, attribute.limits if role is Role.SENSITIVE else {}
-        ranges = attribute.ranges if role is Role.SENSITIVE else ()
-        attributes.append(replace(attribute, role=role, hierarchy=spec, missing=codes, limits=limits, ranges=ranges))
+        is_secret = role is Role.SENSITIVE
+        attributes.append(
+            replace(
+                attribute,
+                role=role,
+                hierarchy=spec if is_secret or role is Role.QUASI else None,
+                missing=codes,
+                limits=limits.get(name, attribute.limits) if is_secret else {},
+                ranges=tuple(ranges.get(name, attribute.ranges)) if is_secret else (),
+            )
+        )
     if target is None:
         target = schema.target if [schema.target] != schema.secrets else ""
     return Schema.of(
@@ -124,11 +137,17 @@ def revise(
 def carry_over(old: Schema, new: Schema) -> Schema:
     """Return a new proposal with the roles that a person chose before, where columns are the same.
 
-    A hierarchy stays where the type of its column does.
+    A hierarchy stays where the type of its column does, and so do the limits and ranges of a sensitive one.
     """
     same = {name: attribute for name, attribute in old.attributes.items() if name in new.attributes}
-    hierarchies = {n: a.hierarchy for n, a in same.items() if a.hierarchy and a.type == new.attributes[n].type}
-    found = revise(new, roles={name: attribute.role.value for name, attribute in same.items()}, hierarchies=hierarchies)
+    alike = {name: a for name, a in same.items() if a.type == new.attributes[name].type}
+    found = revise(
+        new,
+        roles={name: attribute.role.value for name, attribute in same.items()},
+        hierarchies={name: a.hierarchy for name, a in alike.items() if a.hierarchy},
+        limits={name: a.limits for name, a in alike.items()},
+        ranges={name: a.ranges for name, a in alike.items()},
+    )
     found = found.with_attributes(  # a reason that was given for a role is still that of the role
         replace(a, why=a.why if a.role.value == "quasi" or a.name not in same else same[a.name].why)
         for a in found.attributes.values()
@@ -137,11 +156,13 @@ def carry_over(old: Schema, new: Schema) -> Schema:
     return revise(found, target=old.target) if keeps else found
 
 
-def _hierarchy(attribute: Attribute, kind: str | None) -> Spec | None:
-    """Return the hierarchy of a quasi-identifier: the one that it has, or one of another kind."""
+def _hierarchy(attribute: Attribute, kind: str | None, role: Role) -> Spec | None:
+    """Return the hierarchy of a quasi-identifier, the one that it has or one of another kind; or a sensitive tree."""
     from incrowd.schema import Role
 
     spec = attribute.hierarchy
+    if role is not Role.QUASI:
+        return spec if attribute.role is role else None
     if kind is None:
         is_new = attribute.role is not Role.QUASI and spec is None
         kind = recipes(attribute.type)[0].kind if is_new else kind_of(spec)
