@@ -71,6 +71,23 @@ def test_limits_of_single_columns(tmp_path, monkeypatch, capsys):
         (("-l", "ill=2", "-l", "ill=3"), "names a column twice"),
         (("-l", "ill=x"), "The value of option -l is not valid"),
         (("-l", "age=2"), "has not as sensitive"),
+        (("--width", "ill=2"), "whose values are no numbers"),
+        (("--width", "x"), "use a number above 0, or --width NAME=VALUE"),
     ):
         code, _, err = run(monkeypatch, capsys, *given, *wrong, "-o", "not")
         assert (code, fact in err) == (2, True), err
+
+
+def test_width_of_a_sensitive_number(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    columns = {"age": rng.integers(20, 60, 60), "ill": list("abc") * 20, "faith": rng.integers(0, 900, 60)}
+    pl.DataFrame(columns).write_csv("data.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA.replace("name", "faith").replace("identifier", "sensitive"))
+    given = ("publish", "data.csv", "-s", "schema.toml", "-k", "3", "-m", "mondrian", "-o", "out", "--json")
+    code, out, err = run(monkeypatch, capsys, *given, "--width", "faith=300.5")
+    assert code == 0, err
+    assert {"kind": "width", "width": 300.5, "column": "faith"} in json.loads(out)["guarantees"]
+    code, out, _ = run(monkeypatch, capsys, "verify", "out", "--original", "data.csv")
+    assert code == 0
+    assert "(width)" in out

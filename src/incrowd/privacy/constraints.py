@@ -396,7 +396,9 @@ class Privacy:
                 raise ParameterError(fact, "leave ordered out, or code the values as numbers")
             if isinstance(constraint, Width) and named not in (values or {}):
                 fact = f"width is given for {named!r}, whose values are no numbers"
-                raise ParameterError(fact, "leave width out, or name the columns of numbers: width={'salary': 500}")
+                raise ParameterError(
+                    fact, "leave width out, or give it for the columns of numbers only, by their names"
+                )
         best: dict[str, Any] = {}
         for constraint in own.constraints:
             for name in [constraint.column] if constraint.column else list(counts) or [""]:

@@ -148,7 +148,10 @@ def make(method: str, **parameters: Any) -> Publisher[Any]:  # noqa: ANN401
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         fact = f"Method {method!r} has no parameter {', '.join(map(repr, unknown))}"
-        raise ParameterError(fact, f"its parameters are {', '.join(known)}")
+        hint = f"its parameters are {', '.join(known)}"
+        if set(unknown) <= {field.name for field in fields(GroupPublisher)}:
+            hint += "; methods that form groups have more, such as best_cuts or mondrian"
+        raise ParameterError(fact, hint)
     if "k" not in parameters and any(field.name == "k" and field.default is MISSING for field in fields(publisher)):
         fact = f"Method {method!r} needs k"
         raise ParameterError(fact, "give the size of the smallest crowd, for example k=10")
