@@ -46,7 +46,7 @@ def test_the_contract_asks_for_every_constraint_that_a_publisher_has():
     n_settings = {name: sum(what.startswith("keeps") for what in checks) for name, checks in CONTRACTS.items()}
     asked = {name: sum(case[0] == name for case in CASES) - 1 for name in PUBLISHERS}
     assert n_settings == asked
-    assert n_settings["mondrian"] == 11 + len(OPTIONS["mondrian"])
+    assert n_settings["mondrian"] == 12 + len(OPTIONS["mondrian"])
     assert all(len(checks) - n_settings[name] == 15 for name, checks in CONTRACTS.items())
 
 

@@ -69,7 +69,7 @@ def test_what_a_method_says_about_its_recoding_is_so(name, settings):
     assert publisher.can_recode() == (name not in WITHOUT_TRANSFORM and getattr(publisher, "strict", True))
 
 
-UNASKED = {"others_known": False, "beta": None, "enhanced": False, "delta": None, "tree": False}
+UNASKED = {"others_known": False, "beta": None, "enhanced": False, "delta": None, "tree": False, "width": None}
 
 
 def test_parameters_clones_and_searches():
