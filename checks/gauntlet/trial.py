@@ -108,15 +108,15 @@ def _use(case: Case, folder: Path) -> list[str]:
         return [] if isinstance(error, IncompatibleError) else [f"a loaded release fails: {what_and_where(error)}"]
     except FOREIGN as error:  # whatever is not ours is an escape
         return [f"a loaded release fails: {what_and_where(error)}"]
-    unknown = [fact for fact in verdict.unknown if not (fact.startswith("declared values:") and _declares(case))]
-    if not verdict.ok or unknown:
+    unknown = {check.name for check in verdict.checks if check.ok is None and check.needed}
+    if not verdict.ok or unknown - _told_by_nobody(case):
         return [f"the saved release is not accepted: {'; '.join([*verdict.violations, *verdict.unknown])[:200]}"]
     return []
 
 
-def _declares(case: Case) -> bool:
-    """Whether a column lists its values: cells may then end at one that nobody has, and nobody can see that it was."""
-    return "declared" in case.hierarchies.values()
+def _told_by_nobody(case: Case) -> set[str]:
+    """Return what cannot be checked: a column that lists its values may have cells that end at one that nobody has."""
+    return {"declared values"} if "declared" in case.hierarchies.values() else set()
 
 
 def _judge_refusal(case: Case, error: IncrowdError, folder: Path) -> Outcome:

@@ -77,6 +77,14 @@ def test_a_declared_value_that_nobody_has_cannot_be_checked(tmp_path):
     assert try_case(replace(case, hierarchies={"a": "intervals"}), tmp_path / "out").how == "escaped"
 
 
+@pytest.mark.filterwarnings("ignore")  # of a learner about few rows, as in every trial
+def test_joined_projections_are_accepted(tmp_path):
+    """What joins of them would count is not promised, and no release is incomplete for it."""
+    case = make_case("vintage", 16105)
+    assert len(case.publish().parts) > 1
+    assert try_case(case, tmp_path / "out").how == "published"
+
+
 def test_the_catalogue_is_long():
     assert len(PLANTS) >= 25
 
