@@ -32,7 +32,7 @@ def fields(page):
 def test_every_limit_of_the_command_has_a_field_and_reaches_the_release(visitor):
     project = visitor.add()
     page = visitor.get(f"/p/{project.id}/result").text
-    assert {"k", "l", "t", "alpha", "beta", "delta"} <= fields(page)
+    assert {"k", "l", "t", "alpha", "beta", "delta", "width"} <= fields(page)
     asked = {"k": "3", "t": "0.6", "alpha": "0.9", "beta": "4", "delta": "3", "method": "mondrian"}
     visitor.post(f"/p/{project.id}/publish", data=asked)
     assert wait(project.jobs["publish"]).error is None
@@ -53,11 +53,11 @@ def test_each_of_several_sensitive_columns_has_limits_of_its_own(visitor, tmp_pa
     page = visitor.get(f"/p/{project.id}/result").text
     assert {f"l-{ill}", f"t-{pay}", f"ranges-{pay}"} <= fields(page)
     assert f"ranges-{ill}" not in fields(page)
-    own = {f"l-{ill}": "1.2", f"t-{pay}": "0,7", f"l-{pay}": "", f"ranges-{pay}": "0, 300; 700"}
+    own = {f"l-{ill}": "1.2", f"t-{pay}": "0,7", f"l-{pay}": "", f"width-{pay}": "300", f"ranges-{pay}": "0, 300; 700"}
     visitor.post(f"/p/{project.id}/publish", data={"k": "5", "method": "mondrian", **own})
     assert wait(project.jobs["publish"]).error is None
     columns = project.schema.attributes
-    assert (dict(columns["ill"].limits), dict(columns["pay"].limits)) == ({"l": 1.2}, {"t": 0.7})
+    assert (dict(columns["ill"].limits), dict(columns["pay"].limits)) == ({"l": 1.2}, {"t": 0.7, "width": 300})
     assert columns["pay"].ranges == (0, 300, 700)
     assert set(project.latest.publication.release.frame["pay"].unique()) <= {0, 300, 700}
     assert b"ranges = [0, 300, 700]" in project.kept()["schema.toml"].replace(b".0", b"")

@@ -21,6 +21,7 @@ MORE = (
         "no value's share grows by more than this, relative to the whole table: 1 doubles it",
     ),
     ("delta", "Largest change (delta)", "shares change by less than 2 to the power of this, up or down"),
+    ("width", "Width (numbers only)", "the largest and the smallest sensitive number of a crowd are so far apart"),
 )
 """Name, label and meaning of each."""
 
