@@ -19,7 +19,7 @@ def people():
     rng = np.random.default_rng(7)
     age = rng.integers(20, 70, 48)
     pay = np.clip(age + rng.normal(0, 12, 48), 15, 85).round().astype(int)
-    risk = np.where((age > 45) & (pay > 45) | (rng.random(48) < 0.1), "high", "low")
+    risk = np.where((age > 46) & (pay > 46) | (rng.random(48) < 0.1), "high", "low")
     return pl.DataFrame({"age": age, "pay": pay, "risk": risk})
 
 

@@ -143,8 +143,8 @@ def judged(folder, original, monkeypatch):
 
 
 def test_pieces_find_what_is_found_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(io.batches, "BATCH_ROWS", 97)
-    frame, out = people(), tmp_path / "out"
+    monkeypatch.setattr(io.batches, "BATCH_ROWS", 47)
+    frame, out = people(240), tmp_path / "out"
     publish(frame, SCHEMA, out)
     first = pl.int_range(pl.len()) == 3
     other = "cold" if frame["ill"][3] == "flu" else "flu"

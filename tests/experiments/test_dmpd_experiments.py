@@ -206,6 +206,7 @@ def test_marks_and_verdicts_follow_the_tests():
     assert equal.sections[0].frame["DMPD"].str.contains("*", literal=True).mean() < 0.2
 
 
+@pytest.mark.slow
 def test_time_and_settings_of_the_search(small, monkeypatch):
     monkeypatch.setattr(dmpd_search, "GENERATIONS", (1, 2))
     found = run_experiment(experiment("dmpd-table2"), Options(quick=True))

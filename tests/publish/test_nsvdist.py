@@ -230,9 +230,7 @@ def whole_table_members(seed, table, k, cap, rank, loss):
     return members
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.one_in(2)
-@pytest.mark.end_to_end
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "l"), [("lm", 1), ("lm", 1.25), ("entropy", 1.1), ("monotone_entropy", 1)])
 def test_members_on_adult(loss, l):
     k = 20

@@ -244,8 +244,8 @@ def test_work_in_progress_ends_with_the_studio(tmp_path):
     with studio.client() as client:
         answer = sent(studio, client, ("age,zip,job,ill\n" + "".join(lines)).encode())
         page = answer.json()["page"].removesuffix("/data")
-        client.post(f"{page}/compare", data={"method": "mondrian", "k": ",".join(map(str, range(2, 40)))})
-        with client.stream("GET", f"{page}/jobs/tradeoff/events") as events:
+        client.post(f"{page}/publish", data={"method": "dmpd", "k": "5"})
+        with client.stream("GET", f"{page}/jobs/publish/events") as events:
             assert next(line for line in events.iter_lines() if '"running"' in line)
             code, out, err = studio.end()
     assert code == 143
