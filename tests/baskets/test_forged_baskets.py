@@ -153,3 +153,10 @@ def test_too_many_sets_are_refused(monkeypatch):
     monkeypatch.setattr(search, "_MOST_PLACES", 4)
     with pytest.raises(ic.ParameterError, match="too many to count"):
         ic.KmBaskets(k=2, m=2, hierarchy=TREE).publish([["a", "b", "c", "d", "e", "f", "g"]] * 2)
+
+
+@pytest.mark.parametrize("wrong", [[["a"], 3], ["a"], [{"a": 1}]])
+def test_an_original_that_is_no_baskets_is_refused(wrong, tmp_path):
+    ic.KmBaskets(k=2, m=1).publish([["a"], ["a"]]).save(tmp_path / "out")
+    with pytest.raises(ic.InputError, match="must be a list or a set of items"):
+        ic.verify(tmp_path / "out", wrong)

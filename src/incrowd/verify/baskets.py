@@ -7,7 +7,7 @@ plainly, by joining baskets with themselves; nothing is shared with the search t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import comb
 from pathlib import Path
@@ -232,6 +232,9 @@ def basket_columns(folder: Path) -> list[str] | None:
 def basket_rows(original: Any, columns: list[str] | None) -> tuple[list[tuple[int, str]], int]:  # noqa: ANN401
     """Return a row for each item of each basket of the original, and how many baskets there are."""
     if isinstance(original, Sequence) and not isinstance(original, str):
+        if any(isinstance(one, str | Mapping) or not isinstance(one, Collection) for one in original):
+            fact = "Every basket of the original must be a list or a set of items"
+            raise InputError(fact, 'for example [["cherries", "candles"], ["cherries"], []]')
         return [(number, str(item)) for number, own in enumerate(original) for item in own], len(original)
     table = io.to_polars(original)
     if columns is None or not set(columns) <= set(table.columns):

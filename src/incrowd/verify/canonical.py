@@ -47,6 +47,17 @@ def check_parquet(findings: Findings, files: dict[str, tuple[bytes, pl.DataFrame
     findings.judge("parquet", problems, "written again, every byte is the same")
 
 
+def is_plain(dtype: pl.DataType) -> bool:
+    """Tell whether a type carries nothing but its values."""
+    simple = dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
+    return simple or dtype.is_integer() or dtype.is_float()
+
+
+def odd_types(frame: pl.DataFrame) -> list[str]:
+    """Name the columns of other types: lists, for example, which cannot be compared or written as text."""
+    return [name for name, dtype in frame.schema.items() if not is_plain(dtype)]
+
+
 def odd_numbers(frame: pl.DataFrame) -> list[str]:
     """Name the columns with floats that look like another number: -0.0, or one of the many that are not a number."""
     found = []

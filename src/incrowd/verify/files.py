@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from incrowd.verify.canonical import odd_types
+
 LARGEST_MANIFEST = 1 << 28
 """Bytes of a manifest that are read."""
 
@@ -108,6 +110,9 @@ def read_table(folder: Path, stem: str, n_rows: object, problems: list[str]) -> 
         frame = pl.read_parquet(io.BytesIO(data)).rechunk()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         problems.append(f"{name} cannot be read")
+        return None
+    if odd := odd_types(frame):
+        problems.append(f"{name} has columns of a type that no release has: {', '.join(map(repr, odd))}")
         return None
     if _text_size(frame) > room:
         problems.append(f"{name} has more text than {csv.name} has room for")

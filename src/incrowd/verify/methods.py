@@ -235,7 +235,7 @@ def makes_recoding(method: object) -> bool:
 def evidence_of(method: object) -> tuple[str, ...] | None:
     """Return the stems of the evidence that a method leaves with the owner; ``None`` for a method that is not ours."""
     name, parameters = _parts(method)
-    if name not in PARAMETERS:
+    if not isinstance(name, str) or name not in PARAMETERS:
         return None
     if name == "nhaa":
         return ("rings",)

@@ -82,6 +82,8 @@ def pair_up(
     """
     coded = [*(q.name for q in claims.quasi), *(secret.name for secret in claims.secrets)]
     names = list(original.columns)
+    if not {*coded, *claims.other} <= set(names):  # which the check of columns says; the rows do not matter any more
+        return Pairs(names, claims.rows["input"], pl.DataFrame(), np.empty(0, np.int64), np.empty(0, np.int64))
     repeats = _Repeats(claims, original)
     others = _Others(claims)
     lookup = None if deal is None else Lookup(deal)

@@ -12,7 +12,7 @@ import polars as pl
 
 from incrowd import io
 from incrowd.errors import InputError
-from incrowd.verify.canonical import odd_numbers, parquet_bytes
+from incrowd.verify.canonical import odd_numbers, odd_types, parquet_bytes
 from incrowd.verify.domain import Array
 from incrowd.verify.files import file_bytes
 from incrowd.verify.groups import count_weights, number_rows, relabel
@@ -114,6 +114,9 @@ def read_part(path: Path, *, is_last: bool, problems: list[str]) -> tuple[bytes,
         frame = pl.read_parquet(memory.BytesIO(data or b"")).rechunk()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         problems.append(f"{path.name} cannot be read")
+        return None
+    if odd := odd_types(frame):
+        problems.append(f"{path.name} has columns of a type that no release has: {', '.join(map(repr, odd))}")
         return None
     return data or b"", frame
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from incrowd.errors import counted
+from incrowd.verify.canonical import is_plain
 from incrowd.verify.domain import TYPES, Array
 from incrowd.verify.groups import Cells, count_weights, distinct_cells, make_cells
 from incrowd.verify.labels import write_leaves, write_range, write_value
@@ -137,7 +138,8 @@ def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:
         found = column.cast(pl.Enum(values.drop_nulls())).to_physical().cast(pl.Int32()) + values.null_count()
         return found.fill_null(0).to_numpy(), values
     ranks = pl.Series(np.arange(len(values), dtype=np.int32))
-    return column.replace_strict(values, ranks, return_dtype=pl.Int32()).to_numpy(), values
+    found = column.replace_strict(values, ranks, return_dtype=pl.Int32()).to_numpy()
+    return found.astype(np.int32, copy=False), values  # of no rows, polars makes floats
 
 
 def wrong_rows(wrong: Array, what: str) -> list[str]:
@@ -151,6 +153,16 @@ def expected_columns(claims: Claims, *, labels: bool) -> list[str]:
     ends = [*([""] if labels else []), ".lo", ".hi"]
     names = [f"{q.name}{end}" for q in claims.quasi for end in ends] + list(claims.other)
     return names + [name for secret in claims.secrets for name in secret.columns]
+
+
+def expected_types(claims: Claims, *, labels: bool) -> dict[str, pl.DataType]:
+    """Return the types of the announced columns; *other* ones have any."""
+    wanted: dict[str, pl.DataType] = {f"{q.name}{end}": q.dtype for q in claims.quasi for end in (".lo", ".hi")}
+    wanted |= {q.name: pl.String() for q in claims.quasi if labels}
+    for secret in claims.secrets:
+        kind = TYPES[secret.type] if secret.form == "exact" else pl.Int32()
+        wanted |= dict.fromkeys(secret.columns, kind)
+    return wanted
 
 
 def _column_problems(claims: Claims, found: Sequence[str], expected: Sequence[str]) -> list[str]:
@@ -180,11 +192,7 @@ def _check_columns(findings: Findings, claims: Claims, frame: Frame, *, labelled
     has_labels = labelled or any(q.name in frame.columns for q in claims.quasi)
     expected = expected_columns(claims, labels=has_labels)
     problems = _column_problems(claims, frame.columns, expected)
-    wanted: dict[str, pl.DataType] = {f"{q.name}{end}": q.dtype for q in claims.quasi for end in (".lo", ".hi")}
-    wanted |= {q.name: pl.String() for q in claims.quasi if has_labels}
-    for secret in claims.secrets:
-        kind = TYPES[secret.type] if secret.form == "exact" else pl.Int32()
-        wanted |= dict.fromkeys(secret.columns, kind)
+    wanted = expected_types(claims, labels=has_labels)
     wrong = [name for name, dtype in wanted.items() if name in frame.columns and frame.schema[name] != dtype]
     if wrong:
         problems.append(f"columns of another type than the format's: {_shown(claims, wrong)}")
@@ -194,8 +202,17 @@ def _check_columns(findings: Findings, claims: Claims, frame: Frame, *, labelled
     signed = [name for name in claims.other if name in frame.columns and _has_negative_zero(frame[name])]
     if signed:
         problems.append(f"columns with a negative zero: {_shown(claims, signed)}")
+    nameless = [secret.name for secret in claims.secrets if not wrong and _has_nan(frame, secret)]
+    if nameless:
+        problems.append(f"sensitive columns with 'not a number' for a missing value: {_shown(claims, nameless)}")
     findings.judge("columns", problems, f"{len(frame.columns)} columns in the Parquet file, all announced")
-    return not wrong and set(expected) <= set(frame.columns)
+    return not wrong and not nameless and set(expected) <= set(frame.columns)
+
+
+def _has_nan(frame: Frame, secret: Sensitive) -> bool:
+    """Tell whether an exact column has NaN, which would count as a value of its own and as a number at once."""
+    is_there = secret.form == "exact" and secret.name in frame.columns
+    return is_there and frame.schema[secret.name].is_float() and bool(frame[secret.name].is_nan().any())
 
 
 def _has_negative_zero(column: pl.Series) -> bool:
@@ -203,12 +220,6 @@ def _has_negative_zero(column: pl.Series) -> bool:
         return False
     numbers = column.to_numpy()
     return bool((np.signbit(numbers) & (numbers == 0)).any())
-
-
-def is_plain(dtype: pl.DataType) -> bool:
-    """Tell whether a type carries nothing but its values."""
-    simple = dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Null)
-    return simple or dtype.is_integer() or dtype.is_float()
 
 
 def _check_cells(findings: Findings, claims: Claims, frame: Frame) -> tuple[Cells, list[Scale]] | None:

@@ -62,7 +62,7 @@ class Spilled:
     def add(self, pairs: pl.DataFrame) -> None:
         """Take in more pairs."""
         shown = pairs[SHOWN].to_numpy()
-        piece = np.where(shown == NOBODY, self.n - 1, self._piece_of[shown])
+        piece = np.append(self._piece_of, self.n - 1)[shown]  # nobody is the last one
         order = np.argsort(piece.astype(np.uint16) if self.n < 1 << 16 else piece, kind="stable")
         frame, start = pairs[order], 0
         for number, end in enumerate(np.cumsum(np.bincount(piece, minlength=self.n)).tolist()):

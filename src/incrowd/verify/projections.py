@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from incrowd.errors import counted
+from incrowd.verify.canonical import is_plain
 from incrowd.verify.domain import TYPES, Array, Values
 from incrowd.verify.order import check_order
-from incrowd.verify.payload import is_plain
 from incrowd.verify.projection_manifest import ProjectionClaims, Shown, read_projection_claims
 from incrowd.verify.projection_original import check_original
 from incrowd.verify.sideways import is_nearly_unique

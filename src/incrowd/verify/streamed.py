@@ -42,7 +42,7 @@ from incrowd.verify.original import (
 from incrowd.verify.originals import Originals, read_originals
 from incrowd.verify.pairs import Pairs, pair_up
 from incrowd.verify.parts import Released, part_names, read_released, read_row_map
-from incrowd.verify.payload import Payload, check_labels, declared_names, read_payload
+from incrowd.verify.payload import Payload, check_labels, declared_names, expected_types, read_payload
 from incrowd.verify.pieces import Spilled, check_pieces
 from incrowd.verify.private import Kept, read_private
 from incrowd.verify.promises import check_promises, each_secret
@@ -208,7 +208,7 @@ def judge_dataset(folder: Path, private: Path | None, looking: Looking) -> Verdi
     if private is not None:
         files = [io.DATASET_COVER, *names]
         owned = read_private_folder(findings, private, folder, files, cover.manifest, unread=("rows",))
-    released = looking.released(findings, claims, cover, problems)
+    released = looking.released(findings, claims, cover, problems) if _has_columns(claims, cover, problems) else None
     n_rows = 0 if released is None else released.n_rows
     findings.judge("stored tables", problems, f"{counted(n_rows, 'row')}, with the columns and types of the manifest")
     payload = None if released is None else _check_payload(findings, claims, released)
@@ -236,6 +236,15 @@ def _read_cover(folder: Path, problems: list[str]) -> io.Cover | None:
     if cover.to_json().encode() != found or json_bytes(data) != found or list(cover.tables) != ["release"]:
         problems.append(f"{io.DATASET_COVER} is not written in its one way")
     return cover
+
+
+def _has_columns(claims: Claims, cover: io.Cover, problems: list[str]) -> bool:
+    """Tell whether the columns of the stored table, as the cover lists them, have what the manifest announces."""
+    listed = {column.name: column.type for column in cover.tables.get("release", ())}
+    wanted = dict.fromkeys(claims.other) | {n: str(t) for n, t in expected_types(claims, labels=True).items()}
+    wrong = [name for name, kind in wanted.items() if name not in listed or kind not in (None, listed[name])]
+    problems += [f"{counted(len(wrong), 'column')} of the manifest are not stored, or of another type"] if wrong else []
+    return not wrong
 
 
 def _goes_by_batches(findings: Findings, claims: Claims) -> bool:
