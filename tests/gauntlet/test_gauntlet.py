@@ -85,6 +85,19 @@ def test_joined_projections_are_accepted(tmp_path):
     assert try_case(case, tmp_path / "out").how == "published"
 
 
+def test_a_plant_that_changes_nothing_is_none(tmp_path):
+    """Five rows are one group of rows, however large these may be."""
+    table = pl.DataFrame({"a": range(5)})
+    found = set()
+    for seed in range(20):
+        table.write_parquet(tmp_path / "a.parquet", compression="zstd", compression_level=3, statistics=False)
+        before = (tmp_path / "a.parquet").read_bytes()
+        planted = PLANTS["parquet written otherwise"].act(tmp_path, random.Random(seed))
+        assert planted == ((tmp_path / "a.parquet").read_bytes() != before)
+        found.add(planted)
+    assert found == {True, False}
+
+
 def test_the_catalogue_is_long():
     assert len(PLANTS) >= 25
 
