@@ -138,8 +138,8 @@ def rank_values(column: pl.Series) -> tuple[Array, pl.Series]:
         found = column.cast(pl.Enum(values.drop_nulls())).to_physical().cast(pl.Int32()) + values.null_count()
         return found.fill_null(0).to_numpy(), values
     ranks = pl.Series(np.arange(len(values), dtype=np.int32))
-    found = column.replace_strict(values, ranks, return_dtype=pl.Int32()).to_numpy()
-    return found.astype(np.int32, copy=False), values  # of no rows, polars makes floats
+    rank = column.replace_strict(values, ranks, return_dtype=pl.Int32()).to_numpy()
+    return rank.astype(np.int32, copy=False), values  # of no rows, polars makes floats
 
 
 def wrong_rows(wrong: Array, what: str) -> list[str]:
