@@ -132,3 +132,12 @@ def test_default_where_columns_are_published_as_they_are():
     plain = ic.Schema(quasi={"age": ic.Intervals()}, sensitive="ill", rest="drop")
     assert "after matching" not in ic.NSVDist(k=3).publish(frame, plain).manifest.promises
     assert "after matching" not in ic.NSVDist(k=3, concealment=False).publish(frame, SCHEMA).manifest.promises
+
+
+def test_nhaa_conceals_without_a_sensitive_column(tmp_path):
+    frame = pl.DataFrame({"age": [20 + i % 13 for i in range(40)], "note": [f"n{i % 7}" for i in range(40)]})
+    release = ic.NHAA(k=4).publish(frame, ic.Schema(quasi={"age": ic.Intervals()}, other=["note"]), seed=1)
+    assert "concealment" in {promise.kind for promise in release.manifest.guarantees}
+    verdict = release.verify(frame)
+    assert verdict.complete
+    assert verdict.levels["concealment"] >= 4

@@ -407,7 +407,7 @@ def read_promises(
         reading.closed(entry, known, f"guarantees[{number}]")
         if kind == "l":
             _check_l(reading, entry, where)
-        if kind != "k" and not has_sensitive:
+        if kind not in ("k", "concealment") and not has_sensitive:
             reading.manifest.append(f"{where}kind {kind} needs a sensitive column")
         found.append(Promise(kind, entry))
     return found
